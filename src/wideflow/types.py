@@ -1,0 +1,181 @@
+"""The types that all stages speak in: frozen dataclasses over arrays.
+
+Conventions (docs/conventions.md): pixel centres at integers, x right, y down, z forward,
+``cam_from_world`` maps world to camera, flow = target minus source in (x, y) pixels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wideflow.errors import InputError
+
+Array = NDArray[Any]
+
+
+def _frozen(value: ArrayLike, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
+    """Float64 copy of the given shape, finite and read-only."""
+    array = np.array(value, dtype=np.float64)
+    if array.shape != shape:
+        raise InputError(f"{what} must have shape {shape}, not {array.shape}")
+    if not np.isfinite(array).all():
+        raise InputError(f"{what} holds a value that is not finite")
+    array.flags.writeable = False
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class Camera:
+    """Lens and sensor of one video; fixed over time.
+
+    Attributes
+    ----------
+    name : str
+    width, height : int
+        Picture size in pixels. The picture spans -0.5 .. width - 0.5.
+    K : (3, 3) float64
+        Intrinsic matrix in pixels, pixel centres at integers.
+    distortion : (4,) float64
+        OpenCV's k1, k2, p1, p2. All zero for an ideal pinhole.
+    """
+
+    name: str
+    width: int
+    height: int
+    K: NDArray[np.float64]
+    distortion: NDArray[np.float64] = field(default_factory=lambda: np.zeros(4))
+
+    def __post_init__(self) -> None:
+        if self.width < 1 or self.height < 1:
+            raise InputError(f"camera '{self.name}' has no pixels: {self.width} x {self.height}")
+        K = _frozen(self.K, (3, 3), f"K of camera '{self.name}'")
+        if K[0, 0] <= 0 or K[1, 1] <= 0 or K[1, 0] != 0 or (K[2] != (0, 0, 1)).any():
+            raise InputError(
+                f"K of camera '{self.name}' must be upper triangular with positive focal lengths"
+            )
+        object.__setattr__(self, "K", K)
+        distortion = _frozen(self.distortion, (4,), f"distortion of camera '{self.name}'")
+        object.__setattr__(self, "distortion", distortion)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """(width, height), the order that OpenCV wants."""
+        return self.width, self.height
+
+    @property
+    def is_pinhole(self) -> bool:
+        return not self.distortion.any()
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A camera at one moment: intrinsics and pose.
+
+    Attributes
+    ----------
+    camera : Camera
+    cam_from_world : (3, 4) float64
+        [R t] with x_cam = R X + t; R is a rotation to 1e-6.
+    """
+
+    camera: Camera
+    cam_from_world: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        pose = _frozen(self.cam_from_world, (3, 4), f"pose of camera '{self.camera.name}'")
+        R = pose[:, :3]
+        if not np.allclose(R @ R.T, np.eye(3), atol=1e-6) or np.linalg.det(R) < 0:
+            raise InputError(f"pose of camera '{self.camera.name}' is not a rotation and a translation")
+        object.__setattr__(self, "cam_from_world", pose)
+
+    @property
+    def R(self) -> NDArray[np.float64]:
+        return self.cam_from_world[:, :3]
+
+    @property
+    def t(self) -> NDArray[np.float64]:
+        return self.cam_from_world[:, 3]
+
+    @property
+    def centre(self) -> NDArray[np.float64]:
+        """Camera centre in world coordinates, (3,)."""
+        return -self.R.T @ self.t
+
+
+@dataclass(frozen=True, eq=False)
+class RigFrame:
+    """The two views at one time step; ``times`` are seconds on each camera's own clock."""
+
+    index: int
+    times: tuple[float, float]
+    views: tuple[View, View]
+
+
+@dataclass(frozen=True, eq=False)
+class Rig:
+    """Two cameras and where they were in every frame. One frame alone means static cameras."""
+
+    cameras: tuple[Camera, Camera]
+    frames: tuple[RigFrame, ...]
+
+    def __post_init__(self) -> None:
+        if not self.frames:
+            raise InputError("the rig has no frames")
+
+    def frame(self, index: int) -> RigFrame:
+        """The frame with this ``index``; the only frame of a static rig serves every index."""
+        if len(self.frames) == 1:
+            return self.frames[0]
+        for frame in self.frames:
+            if frame.index == index:
+                return frame
+        known = f"{self.frames[0].index} to {self.frames[-1].index}"
+        raise InputError(f"the rig has no frame {index}; it has {known}")
+
+
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """A dense correspondence field.
+
+    Attributes
+    ----------
+    uv : (H, W, 2) float32
+        Target minus source position in pixels, (x, y); NaN where unknown.
+    confidence : (H, W) float32
+        0 (nothing known) .. 1 (certain).
+    """
+
+    uv: NDArray[np.float32]
+    confidence: NDArray[np.float32]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.uv.shape[:2]  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """What is known of every pixel of one picture: the ground truth of a rendered scene.
+
+    Attributes
+    ----------
+    depth : (H, W) float32
+        z in the camera; NaN where a ray hits nothing.
+    motion : (H, W, 3) float32
+        3D displacement to the next time step, world units.
+    stereo_visible, optical_visible, loop_visible : (H, W) bool
+        Seen by the other camera now, by this one at the next step, by the other at the next step.
+    object : (H, W) int16
+        Which body the ray hit; -1 for none.
+    """
+
+    depth: NDArray[np.float32]
+    motion: NDArray[np.float32]
+    stereo_visible: NDArray[np.bool_]
+    optical_visible: NDArray[np.bool_]
+    loop_visible: NDArray[np.bool_]
+    object: NDArray[np.int16]
