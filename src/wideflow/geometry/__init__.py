@@ -1,0 +1,55 @@
+"""Geometry of two views: lenses and pixels, poses, epipolar geometry, triangulation, flows."""
+
+from wideflow.geometry.camera import (
+    K_from_corner_origin,
+    K_to_corner_origin,
+    ideal_camera,
+    inside_picture,
+    pixel_grid,
+    project,
+    undistortion_maps,
+    unproject,
+)
+from wideflow.geometry.epipolar import (
+    epipolar_directions,
+    fundamental_matrix,
+    oriented_epipoles,
+    oriented_epipoles_from_fundamental,
+    sampson_distance,
+)
+from wideflow.geometry.flows import TruthFlows, flow_between, points_from_depth, truth_flows
+from wideflow.geometry.pose import (
+    baseline,
+    camera_to_world,
+    optical_axis_angle,
+    relative_pose,
+    world_to_camera,
+)
+from wideflow.geometry.triangulation import Triangulation, triangulate
+
+__all__ = [
+    "K_from_corner_origin",
+    "K_to_corner_origin",
+    "Triangulation",
+    "TruthFlows",
+    "baseline",
+    "camera_to_world",
+    "epipolar_directions",
+    "flow_between",
+    "fundamental_matrix",
+    "ideal_camera",
+    "inside_picture",
+    "optical_axis_angle",
+    "oriented_epipoles",
+    "oriented_epipoles_from_fundamental",
+    "pixel_grid",
+    "points_from_depth",
+    "project",
+    "relative_pose",
+    "sampson_distance",
+    "triangulate",
+    "truth_flows",
+    "undistortion_maps",
+    "unproject",
+    "world_to_camera",
+]

@@ -1,0 +1,110 @@
+"""Flows that follow from depth, 3D motion and cameras."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wideflow.errors import InputError
+from wideflow.geometry.camera import pixel_grid, project, unproject
+from wideflow.geometry.pose import camera_to_world, world_to_camera
+from wideflow.types import Camera, RigFrame, Truth, View
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TruthFlows:
+    """Where every pixel of one camera's picture at time t is found; (H, W, 2) float32 px, NaN where nowhere.
+
+    Attributes
+    ----------
+    stereo
+        In the other camera at t.
+    optical
+        In the same camera at t + 1.
+    loop
+        In the other camera at t + 1.
+    """
+
+    stereo: NDArray[np.float32]
+    optical: NDArray[np.float32]
+    loop: NDArray[np.float32]
+
+
+def points_from_depth(view: View, depth: ArrayLike) -> Floats:
+    """World points seen by every pixel.
+
+    Parameters
+    ----------
+    view : View
+        With distortion, if the picture has it.
+    depth : (H, W) array_like
+        z in the camera, world units, of the size of the view's picture.
+
+    Returns
+    -------
+    (H, W, 3) float64
+        World coordinates; NaN where depth is.
+    """
+    depth = np.asarray(depth, dtype=np.float64)
+    _require_picture(view.camera, depth.shape, "depth")
+    return camera_to_world(view, unproject(view.camera, pixel_grid(*view.camera.size)) * depth[..., None])
+
+
+def flow_between(points: ArrayLike, view_source: View, view_target: View) -> Floats:
+    """Flow from the picture whose pixels see the points to another.
+
+    Parameters
+    ----------
+    points : (H, W, 3) array_like
+        For every pixel of the source picture, the world point it sees, moved to the time of the target.
+    view_source, view_target : View
+        With distortion, if any: the flow is then between distorted pictures.
+
+    Returns
+    -------
+    (H, W, 2) float64
+        Target minus source pixel; NaN where the target camera cannot see the point (it is behind it).
+    """
+    points = np.asarray(points, dtype=np.float64)
+    _require_picture(view_source.camera, points.shape[:-1], "a field of points")
+    target = project(view_target.camera, world_to_camera(view_target, points))
+    return target - pixel_grid(*view_source.camera.size)
+
+
+def truth_flows(truth: Truth, frame_t: RigFrame, frame_t1: RigFrame, camera_index: int) -> TruthFlows:
+    """All flows of one picture from its ground truth.
+
+    Parameters
+    ----------
+    truth : Truth
+        Of the picture of camera ``camera_index`` at time t.
+    frame_t, frame_t1 : RigFrame
+        The views at t and t + 1.
+    camera_index : {0, 1}
+        Which of the two cameras took the picture.
+
+    Returns
+    -------
+    TruthFlows
+    """
+    source = frame_t.views[camera_index]
+    other = 1 - camera_index
+    points = points_from_depth(source, truth.depth)
+    moved = points + truth.motion
+    return TruthFlows(
+        stereo=flow_between(points, source, frame_t.views[other]).astype(np.float32),
+        optical=flow_between(moved, source, frame_t1.views[camera_index]).astype(np.float32),
+        loop=flow_between(moved, source, frame_t1.views[other]).astype(np.float32),
+    )
+
+
+def _require_picture(camera: Camera, shape: tuple[int, ...], what: str) -> None:
+    if shape != (camera.height, camera.width):
+        size = " x ".join(str(n) for n in reversed(shape))
+        raise InputError(
+            f"{what} of {size} pixels does not fit camera '{camera.name}' of {camera.width} x {camera.height}"
+        )
