@@ -191,6 +191,7 @@ WRONG_TEXT = [
     ({"images": "7 1 0 0 0 1 2 3 2 a.png"}, "image points"),
     ({"images": "7 1 0 0 0 1 2 3 9 a.png\n\n", "points": ""}, "camera 9"),
     ({"images": "7 0 0 0 0 1 2 3 2 a.png\n\n"}, "a.png"),
+    ({"images": "7 1e300 0 0 0 1 2 3 2 a.png\n\n"}, "a.png"),
     ({"images": "7 nan 0 0 0 1 2 3 2 a.png\n\n"}, "a.png"),
     ({"images": "7 1 0 0 0 1 2 3 2\n\n"}, "line 1"),
     ({"images": "7 1 0 0 0 1 2 3 2 a.png\n1 2 3 4\n"}, "line 2"),

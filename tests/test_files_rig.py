@@ -102,10 +102,12 @@ WRONG_FIELDS = [
     (("cameras", 1, "K", 0, 1), "x", "cameras[1].K[0][1]"),
     (("cameras", 1, "distortion"), [0, 0, 0, 0, 0], "cameras[1].distortion"),
     (("cameras", 1, "distortion", 2), 10**400, "cameras[1].distortion[2]"),
+    (("cameras", 0, "K", 1, 1), float("nan"), "cameras[0].K[1][1]"),
     (("frames",), [], "frames"),
     (("frames", 0, "index"), "7", "frames[0].index"),
     (("frames", 0, "times"), 0.5, "frames[0].times"),
     (("frames", 0, "times", 1), None, "frames[0].times[1]"),
+    (("frames", 0, "times", 0), float("inf"), "frames[0].times[0]"),
     (("frames", 0, "cam_from_world", 1, 2), [0, 0, 2, 0], "frames[0].cam_from_world"),
     (("frames", 0, "cam_from_world"), np.eye(4).tolist(), "frames[0].cam_from_world"),
 ]
