@@ -1,0 +1,114 @@
+"""What to render: one frozen dataclass, every value checked."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from wideflow.errors import ConfigError
+
+PHOTOMETRIC = ("off", "on", "strong")
+_VIDEO_LENSES = (-0.06, 0.025)  # k1 of two phones, one barrel, one slight pincushion
+
+
+@dataclass(frozen=True)
+class SynthConfig:
+    """A scene and the two cameras that film it.
+
+    Attributes
+    ----------
+    angle : float
+        Degrees between the cameras as seen from the centre of the scene, 0 to 90.
+    frames : int
+        Pictures per camera.
+    fps : float
+        Pictures per second of both cameras.
+    size, size_b : (int, int)
+        Width and height of camera A and of camera B; ``size_b = None`` takes that of A.
+    seed : int
+        Chooses place, arrangement, textures, light, cameras, noise and sound.
+    speed : float
+        How fast things move; 1 moves the fastest by about 30 px a frame at 960 x 540 and 30 fps.
+    photometric : {"off", "on", "strong"}
+        ``off``: both cameras have one ideal response, no noise, no gloss. ``on``: two phones. ``strong``:
+        very different phones.
+    offset : float
+        Seconds by which B started later; any fraction of a frame.
+    rolling_shutter : float
+        Seconds from the first row to the last; 0 is a global shutter.
+    motion_blur : float
+        Share of the frame time that the shutter is open, 0 to 1; 0 is an instant.
+    weak : float
+        Share of A's picture that nearly plain surfaces cover, 0 to 1.
+    overexpose : float
+        Share of A's picture that is blown out, 0 to 1.
+    distortion : (float, float) or None
+        k1 of both lenses (OpenCV's model); ``None``: ideal for still frames, two mild lenses for videos.
+    video : bool
+        Write ``a.mp4`` and ``b.mp4`` with sound instead of PNG frames.
+    flows : bool
+        Also write the four flows of every time step as ``.flo`` files.
+    """
+
+    angle: float = 20.0
+    frames: int = 2
+    fps: float = 30.0
+    size: tuple[int, int] = (960, 540)
+    size_b: tuple[int, int] | None = None
+    seed: int = 0
+    speed: float = 1.0
+    photometric: str = "on"
+    offset: float = 0.0
+    rolling_shutter: float = 0.0
+    motion_blur: float = 0.0
+    weak: float = 0.0
+    overexpose: float = 0.0
+    distortion: tuple[float, float] | None = None
+    video: bool = False
+    flows: bool = False
+
+    def __post_init__(self) -> None:
+        _within("angle", self.angle, 0, 90)
+        _within("frames", self.frames, 1, 100_000)
+        _within("fps", self.fps, 1, 1000)
+        _within("seed", self.seed, 0, 2**32 - 1)
+        _within("speed", self.speed, 0, 10)
+        _within("offset", self.offset, -60, 60)
+        _within("rolling_shutter", self.rolling_shutter, 0, 1 / self.fps)
+        for name in ("motion_blur", "weak", "overexpose"):
+            _within(name, getattr(self, name), 0, 1)
+        for k1 in self.lenses:
+            _within("distortion", k1, -0.2, 0.2)
+        if self.photometric not in PHOTOMETRIC:
+            raise ConfigError(f"synth.photometric must be off, on or strong, not '{self.photometric}'")
+        for name, size in zip(("size", "size_b"), self.sizes, strict=True):
+            if len(size) != 2 or min(size) < 16 or max(size) > 8192:
+                raise ConfigError(f"synth.{name} must be width x height between 16 and 8192, not {size}")
+            if self.video and (size[0] % 2 or size[1] % 2):
+                raise ConfigError(f"synth.{name} must be even for a video, not {size[0]} x {size[1]}")
+
+    @property
+    def sizes(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """(width, height) of both cameras."""
+        return self.size, self.size_b or self.size
+
+    @property
+    def lenses(self) -> tuple[float, float]:
+        """k1 of both lenses."""
+        if self.distortion is not None:
+            return self.distortion
+        return _VIDEO_LENSES if self.video else (0.0, 0.0)
+
+    def time_of(self, camera: int, frame: int) -> float:
+        """Scene time in seconds at which ``camera`` takes ``frame``; A starts at zero."""
+        return frame / self.fps + (self.offset if camera else 0.0)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, with the defaults that were chosen filled in."""
+        return asdict(self) | {"size_b": self.sizes[1], "distortion": self.lenses}
+
+
+def _within(name: str, value: float, low: float, high: float) -> None:
+    if not (math.isfinite(value) and low <= value <= high):
+        raise ConfigError(f"synth.{name} must be between {low:g} and {high:g}, not {value}")

@@ -1,0 +1,93 @@
+"""What the README, the examples and the help texts tell people to do works."""
+
+import re
+import runpy
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import cv2
+import pytest
+
+from wideflow.cli import app, demo, main, synth
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+SMALL = ["--size", "96x54", "--frames", "1", "--quiet"]  # the last of an option's values counts
+
+
+def blocks() -> list[tuple[str, str]]:
+    """Language and text of the README's code blocks, in its order."""
+    return re.findall(r"```(\w+)\n(.*?)```", README, re.DOTALL)
+
+
+def commands() -> list[str]:
+    return [line for language, text in blocks() if language == "sh" for line in text.splitlines()]
+
+
+@pytest.fixture
+def small_demo(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "CLIPS", replace(demo.CLIPS, size=(96, 54), frames=2))
+
+
+@pytest.mark.usefixtures("small_demo")
+def test_commands_and_python_of_the_readme_run_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = 0
+    for language, text in blocks():
+        if language == "python":
+            exec(compile(text, "README.md", "exec"), {})
+            run += 1
+        for line in text.splitlines() if language == "sh" else ():
+            if line.startswith("wideflow "):
+                words = shlex.split(line, comments=True)[1:]
+                assert main(words + SMALL * (words[0] == "synth")) == 0, line
+                run += 1
+    assert run >= 4
+    assert "| visible |" in capsys.readouterr().out
+    assert cv2.readOpticalFlow("stereo.flo").shape == (54, 96, 2)
+    for video in ("phones/a.mp4", "phones/b.mp4", "demo-out/a.mp4", "demo-out/b.mp4"):
+        assert Path(video).stat().st_size > 1000
+
+
+def test_the_two_commands_come_first_and_exist() -> None:
+    first = [line.split("#")[0].strip() for line in commands()[:2]]
+    assert first == ["make demo", "make test"]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for line in first:
+        assert f"\n{line.removeprefix('make ')}:" in makefile
+
+
+def test_links_and_pictures_exist() -> None:
+    targets = re.findall(r"\]\(([^)#]+)\)", README)
+    assert len(targets) >= 4
+    for target in targets:
+        assert (ROOT / target).is_file(), target
+    assert (ROOT / "docs/images/synth.jpg").stat().st_size < 200_000
+
+
+@pytest.mark.parametrize("name", app.COMMANDS)
+def test_every_command_has_help_with_an_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert f"Example: {app.COMMANDS[name].EXAMPLE}" in text
+    assert app.COMMANDS[name].EXAMPLE.startswith(f"wideflow {name}")
+
+
+@pytest.mark.usefixtures("small_demo")
+@pytest.mark.parametrize("module", [demo, synth])
+def test_the_example_of_each_command_is_accepted(
+    module: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rendered = []
+    monkeypatch.setattr("wideflow.cli.synth.render", lambda out, *_: rendered.append(out))
+    assert main(module.EXAMPLE.split()[1:]) == 0
+    assert rendered
+
+
+def test_examples_run(tmp_path: Path) -> None:
+    example = runpy.run_path(str(ROOT / "examples/00_render_ground_truth.py"))
+    picture = example["ground_truth_picture"](tmp_path, (96, 54))
+    assert cv2.imread(str(picture)).shape == (360, 960, 3)
