@@ -1,3 +1,53 @@
-"""Wideflow: dense depth and dense 3D motion from two handheld videos."""
+"""Wideflow: dense depth and dense 3D motion from two handheld videos.
+
+Everything listed in ``__all__`` is public. Names are loaded when first used, so that importing the package,
+and with it the command line, costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from wideflow.config import Config, load_config
+    from wideflow.errors import WideflowError
+    from wideflow.files import read_flow, read_image, read_rig, write_flow, write_rig
+    from wideflow.types import Camera, Flow, Rig, RigFrame, Truth, View
+
+__all__ = [
+    "Camera",
+    "Config",
+    "Flow",
+    "Rig",
+    "RigFrame",
+    "Truth",
+    "View",
+    "WideflowError",
+    "load_config",
+    "read_flow",
+    "read_image",
+    "read_rig",
+    "write_flow",
+    "write_rig",
+]
+
+_HOMES = {
+    "wideflow.config": ("Config", "load_config"),
+    "wideflow.errors": ("WideflowError",),
+    "wideflow.files": ("read_flow", "read_image", "read_rig", "write_flow", "write_rig"),
+    "wideflow.types": ("Camera", "Flow", "Rig", "RigFrame", "Truth", "View"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+if not TYPE_CHECKING:  # a type checker takes the names from the imports above, and reports any other
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME:
+            raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+        value = getattr(import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

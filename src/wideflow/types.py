@@ -154,7 +154,8 @@ class Flow:
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.uv.shape[:2]  # type: ignore[return-value]
+        height, width = self.uv.shape[:2]
+        return height, width
 
 
 @dataclass(frozen=True, eq=False)

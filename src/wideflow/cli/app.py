@@ -1,0 +1,115 @@
+"""The program ``wideflow``: its commands, and how an error becomes one sentence and an exit code.
+
+Nothing here may import NumPy, OpenCV or Numba: ``wideflow --help`` answers at once. Commands import what
+they need when they run.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Annotated, Any, cast
+
+import typer
+
+from wideflow import __version__
+from wideflow.cli import demo, synth
+from wideflow.errors import WideflowError
+
+# Newer versions of Typer carry their own copy of Click: this is the class of usage errors in all of them.
+_UsageError = cast(type[Exception], typer.BadParameter.__bases__[0])
+
+app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["--help", "-h"]})
+COMMANDS = {"demo": demo, "synth": synth}  # modules with a function run and an EXAMPLE for its help
+for _name, _module in COMMANDS.items():
+    app.command(_name, epilog=f"Example: {_module.EXAMPLE}")(_module.run)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"wideflow {__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog="Example: wideflow demo")
+def _wideflow(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    """Dense depth and dense 3D motion from two handheld videos."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Without the program's name; those of the process unless given.
+
+    Returns
+    -------
+    int
+        Exit code: 0, or 2 after anything the user can cause, which one sentence on stderr explains.
+    """
+    try:
+        code = _run(list(sys.argv[1:] if arguments is None else arguments) or ["--help"])
+        sys.stdout.flush()
+        return code
+    except WideflowError as error:
+        return _fail(str(error))
+    except _UsageError as error:
+        return _fail(_usage_sentence(error))
+    except MemoryError:
+        return _fail("there is not enough memory; use smaller pictures or close other programs")
+    except KeyboardInterrupt:
+        return _fail("interrupted", 130)
+    except BrokenPipeError:
+        _settle_stdout()
+        return 1  # whoever read our output has seen enough
+    except OSError as error:
+        _settle_stdout()
+        return _fail(_disk_sentence(error))
+
+
+def _run(words: list[str]) -> int:
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context("wideflow", words) as context:
+            command.invoke(context)
+    except typer.Exit as done:
+        return done.exit_code
+    return 0
+
+
+def _fail(sentence: str, code: int = 2) -> int:
+    with suppress(OSError):
+        print(f"wideflow: {' '.join(sentence.split())}", file=sys.stderr, flush=True)
+    return code
+
+
+def _usage_sentence(error: Any) -> str:
+    """Typer's message and where to read more, as one sentence."""
+    message = error.format_message().rstrip(".?").replace(". Did you mean", "; did you mean")
+    where = error.ctx.command_path if error.ctx else "wideflow"
+    return f"{message[:1].lower()}{message[1:]}; see '{where} --help'"
+
+
+def _disk_sentence(error: OSError) -> str:
+    reason = (error.strerror or str(error)).lower()
+    if error.errno == errno.ENOSPC:
+        reason = "the disk is full; free some space or choose another place"
+    return f"'{error.filename}': {reason}" if error.filename else reason
+
+
+def _settle_stdout() -> None:
+    """Let what cannot be written go nowhere, or Python would fail on it again at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

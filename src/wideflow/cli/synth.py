@@ -1,0 +1,81 @@
+"""``wideflow synth``: render two cameras and their ground truth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from wideflow.cli.options import Quiet, Seed, Workers, parse_size
+from wideflow.progress import show_progress
+from wideflow.synth import SynthConfig, render
+
+EXAMPLE = "wideflow synth scene --angle 20 --frames 2"
+_DEFAULT = SynthConfig()
+
+
+def run(
+    out: Annotated[Path, Argument(metavar="OUT", help="Folder for the pictures and the ground truth.")],
+    angle: Annotated[float, Option(help="Degrees between the cameras, 0 to 90.")] = _DEFAULT.angle,
+    frames: Annotated[int, Option(help="Pictures per camera.")] = _DEFAULT.frames,
+    fps: Annotated[float, Option(help="Pictures per second.")] = _DEFAULT.fps,
+    size: Annotated[str, Option(metavar="WxH", help="Picture size of camera A in pixels.")] = "960x540",
+    size_b: Annotated[str | None, Option(metavar="WxH", help="Picture size of B if it differs.")] = None,
+    seed: Seed = _DEFAULT.seed,
+    speed: Annotated[float, Option(help="How fast things move; 0 is a still scene.")] = _DEFAULT.speed,
+    photometric: Annotated[
+        str, Option(help="How much colours differ: off (ideal cameras), on (two phones) or strong.")
+    ] = _DEFAULT.photometric,
+    offset: Annotated[float, Option(help="Seconds by which B started later.")] = _DEFAULT.offset,
+    rolling_shutter: Annotated[
+        float, Option(help="Seconds from the first row to the last; 0 is a global shutter.")
+    ] = _DEFAULT.rolling_shutter,
+    motion_blur: Annotated[
+        float, Option(help="Share of the frame time that the shutter is open, 0 to 1.")
+    ] = _DEFAULT.motion_blur,
+    weak: Annotated[float, Option(help="Share of A's picture that is nearly plain.")] = _DEFAULT.weak,
+    overexpose: Annotated[float, Option(help="Share of A's picture that is white.")] = _DEFAULT.overexpose,
+    distortion: Annotated[
+        tuple[float, float] | None,
+        Option(metavar="A B", help="k1 of both lenses; by default ideal for pictures, mild for videos."),
+    ] = None,
+    video: Annotated[bool, Option("--video", help="Write a.mp4 and b.mp4 with sound.")] = False,
+    flows: Annotated[bool, Option("--flows", help="Also write the flows of each step as .flo.")] = False,
+    workers: Workers = None,
+    quiet: Quiet = False,
+) -> None:
+    """Render two handheld cameras around a moving scene, with exact ground truth.
+
+    Writes pictures (cam0_0000.png) or videos, depth, 3D motion and visibility
+    of every pixel (gt0_0000.npz) and the cameras (rig.json).
+    """
+    config = SynthConfig(
+        angle=angle,
+        frames=frames,
+        fps=fps,
+        size=parse_size("--size", size),
+        size_b=None if size_b is None else parse_size("--size-b", size_b),
+        seed=seed,
+        speed=speed,
+        photometric=photometric,
+        offset=offset,
+        rolling_shutter=rolling_shutter,
+        motion_blur=motion_blur,
+        weak=weak,
+        overexpose=overexpose,
+        distortion=distortion,
+        video=video,
+        flows=flows,
+    )
+    render_with_progress(out, config, workers, quiet)
+    if not quiet:
+        pictures = "a.mp4, b.mp4" if video else "cam0_*.png, cam1_*.png"
+        print(f"{out}: {pictures}, ground truth in gt0_*.npz and gt1_*.npz, cameras in rig.json")
+
+
+def render_with_progress(out: Path, config: SynthConfig, workers: int | None, quiet: bool) -> None:
+    """Render into the folder ``out`` and show how far it is."""
+    with show_progress(quiet) as progress:
+        progress(0, 1, "loading the renderer; the first run compiles it")
+        render(out, config, progress, workers)
