@@ -18,6 +18,7 @@ from wideflow.geometry.epipolar import (
     sampson_distance,
 )
 from wideflow.geometry.flows import TruthFlows, flow_between, points_from_depth, truth_flows
+from wideflow.geometry.pair import PairGeometry
 from wideflow.geometry.pose import (
     baseline,
     camera_to_world,
@@ -30,6 +31,7 @@ from wideflow.geometry.triangulation import Triangulation, triangulate
 __all__ = [
     "K_from_corner_origin",
     "K_to_corner_origin",
+    "PairGeometry",
     "Triangulation",
     "TruthFlows",
     "baseline",

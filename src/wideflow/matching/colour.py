@@ -1,0 +1,73 @@
+"""The colour transform between two pictures (paper, equation 3), fitted to their matches.
+
+The paper's transform is affine, [A a]. Phones also differ in their tone curves, which an affine transform
+cannot follow; powers of each channel beside the channels themselves can. Degree 1 is the paper's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+_ENOUGH = 200  # matches below which a fit says more of the mismatches than of the cameras
+_PRIOR = 1e-4  # pull towards no change, so that a picture of one colour invents no transform
+
+
+@dataclass(frozen=True, eq=False)
+class ColourTransform:
+    """Colours of one picture as the other camera would have seen them.
+
+    Attributes
+    ----------
+    matrix : (3, 3 * degree + 1) float64
+        Applied to (c, c², …, 1); for degree 1 this is the paper's [A a].
+    spread : float
+        Median distance left between matched colours, 0..1: how far the transform can be trusted.
+        Infinite before any fit.
+    """
+
+    matrix: NDArray[np.float64]
+    spread: float
+
+    @classmethod
+    def identity(cls, degree: int) -> ColourTransform:
+        return cls(np.eye(3, 3 * degree + 1), float("inf"))
+
+    def __call__(self, picture: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Transform (..., 3) colours; clipped to 0..1 as the other sensor would."""
+        degree = self.matrix.shape[1] // 3
+        colours = sum(
+            picture**power @ self.matrix[:, 3 * power - 3 : 3 * power].T.astype(np.float32)
+            for power in range(1, degree + 1)
+        )
+        return np.clip(colours + self.matrix[:, -1].astype(np.float32), 0, 1)
+
+
+def fit_colour_transform(
+    source: NDArray[np.float32], target: NDArray[np.float32], degree: int
+) -> ColourTransform:
+    """Robust least squares between the (N, 3) colours of matched pixels.
+
+    Where there are too few usable matches, nothing is transformed and nothing is trusted.
+    """
+    # a channel at its limit says nothing of the light that hit it
+    usable = (np.minimum(source, target) > 0.01).all(1) & (np.maximum(source, target) < 0.98).all(1)
+    if np.count_nonzero(usable) < _ENOUGH:
+        return ColourTransform.identity(degree)
+    x = source[usable].astype(np.float64)
+    y = target[usable].astype(np.float64)
+    weight = np.ones(len(x))
+    # the affine fit first: with mismatches about, a curve of higher degree would follow them
+    for powers in [1] * 6 + [degree] * 6:
+        lifted = np.concatenate([x**power for power in range(1, powers + 1)] + [np.ones((len(x), 1))], axis=1)
+        weighted = lifted * weight[:, None]
+        prior = _PRIOR * len(x)
+        left = weighted.T @ lifted + prior * np.eye(lifted.shape[1])
+        right = weighted.T @ y + prior * np.eye(lifted.shape[1], 3)
+        matrix = np.linalg.solve(left, right)
+        residual = np.linalg.norm(lifted @ matrix - y, axis=1)
+        spread = float(np.median(residual)) + 1e-3
+        weight = 1 / (1 + (residual / spread) ** 2) ** 2
+    return ColourTransform(matrix.T, spread)

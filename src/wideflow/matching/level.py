@@ -1,0 +1,80 @@
+"""One level of the pyramid: pictures, their descriptors and colours, and the cameras at that size."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from wideflow.config import MatchConfig
+from wideflow.geometry import PairGeometry, epipolar_directions, pixel_grid
+from wideflow.matching.daisy import Pattern, describe
+
+Picture = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """A pair of pictures at one size.
+
+    Attributes
+    ----------
+    pictures : pair of (h, w, 3) float32
+    descriptors : pair of (h, w, bytes) uint8
+    geometry : PairGeometry or None
+        In this level's pixels; None for optical flow.
+    """
+
+    pictures: tuple[Picture, Picture]
+    descriptors: tuple[NDArray[np.uint8], NDArray[np.uint8]]
+    geometry: PairGeometry | None
+
+
+def level_count(pictures: tuple[Picture, Picture], config: MatchConfig) -> int:
+    """How often to halve the pictures until the coarsest is small enough to search, plus one."""
+    if not config.coarse_to_fine:
+        return 1
+    longest = max(max(picture.shape[:2]) for picture in pictures)
+    return 1 + max(0, math.ceil(math.log2(longest / config.coarsest)))
+
+
+def build_level(
+    pictures: tuple[Picture, Picture], geometry: PairGeometry | None, halvings: int, config: MatchConfig
+) -> Level:
+    """The pair shrunk by 2 to the power of ``halvings``, described along its epipolar lines."""
+    small = tuple(_shrunk(picture, halvings) for picture in pictures)
+    if geometry is not None:
+        geometry = geometry.rescaled(*(_scale(a, b) for a, b in zip(pictures, small, strict=True)))
+    pattern = Pattern(config.descriptor_radius, config.descriptor_rings, config.descriptor_angles)
+    descriptors = []
+    for i, picture in enumerate(small):
+        directions = None
+        if geometry is not None and config.oriented:
+            height, width = picture.shape[:2]
+            directions = epipolar_directions(geometry.epipoles[i], pixel_grid(width, height)).astype(np.float32)
+        grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
+        descriptors.append(describe(grey, directions, pattern, config.descriptor_noise))
+    return Level((small[0], small[1]), (descriptors[0], descriptors[1]), geometry)
+
+
+def colour_bytes(picture: Picture) -> NDArray[np.uint8]:
+    """(h, w, 4) uint8 of colours in 0..1; the fourth byte is unused."""
+    out = np.zeros((*picture.shape[:2], 4), np.uint8)
+    out[..., :3] = np.clip(picture * 255 + 0.5, 0, 255)
+    return out
+
+
+def _shrunk(picture: Picture, halvings: int) -> Picture:
+    if halvings == 0:
+        return picture
+    height, width = (-(-side // 2**halvings) for side in picture.shape[:2])
+    return cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA)
+
+
+def _scale(large: Picture, small: Picture) -> NDArray[np.float64]:
+    """Pixels of the large picture to those of the small one, centres at integers."""
+    sy, sx = (a / b for a, b in zip(small.shape[:2], large.shape[:2], strict=True))
+    return np.array([[sx, 0, (sx - 1) / 2], [0, sy, (sy - 1) / 2], [0, 0, 1]])

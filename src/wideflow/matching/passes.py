@@ -1,0 +1,244 @@
+"""The passes of a match: both directions side by side, from coarse to fine (paper, section 3.1).
+
+After each pass on the coarsest level, and after each finer level, the matches on which both directions agree
+tell the colour transform and, where the cameras are unknown, the fundamental matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wideflow.config import MatchConfig, PassesConfig
+from wideflow.geometry import PairGeometry
+from wideflow.matching import pmbp
+from wideflow.matching.colour import ColourTransform, fit_colour_transform
+from wideflow.matching.consistency import forward_backward_error
+from wideflow.matching.cost import byte_weights
+from wideflow.matching.level import Level, Picture, build_level, colour_bytes, level_count
+from wideflow.matching.search import search_line
+
+Flows = tuple[NDArray[np.float32], NDArray[np.float32]]
+_AGREE = 2.0  # px of a level: directions that differ by less are taken for true
+
+
+@dataclass(eq=False)
+class Direction:
+    """The particles of one direction on one level, which the passes change in place.
+
+    Attributes
+    ----------
+    flow, costs, belief, messages
+        As `pmbp.sweep` takes them.
+    transform : ColourTransform
+        Source colours to target colours.
+    """
+
+    flow: NDArray[np.float32]
+    costs: NDArray[np.float32]
+    belief: NDArray[np.float32]
+    messages: NDArray[np.float32]
+    transform: ColourTransform
+
+    @property
+    def best(self) -> NDArray[np.float32]:
+        """Flow of the best particles, (h, w, 2)."""
+        return self.flow[:, :, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """What the passes leave: best flow, its cost and the colours, forward and backward."""
+
+    flows: Flows
+    costs: tuple[NDArray[np.float32], NDArray[np.float32]]
+    transforms: tuple[ColourTransform, ColourTransform]
+    geometry: PairGeometry | None
+
+
+def run_passes(
+    pictures: tuple[Picture, Picture],
+    geometry: PairGeometry | None,
+    config: MatchConfig,
+    reestimate: Callable[[PairGeometry, Flows], PairGeometry] | None = None,
+    progress: Callable[[int, int, str], None] = lambda done, total, text: None,
+) -> Matches:
+    """Match two pictures in both directions.
+
+    Parameters
+    ----------
+    pictures : pair of (H, W, 3) float32
+        RGB, 0..1; sizes may differ.
+    geometry : PairGeometry or None
+        Of a stereo pair; None for optical flow.
+    reestimate : callable, optional
+        Given the geometry and both flows, a better geometry; called after each level but the last.
+    progress : callable
+        Told (steps done, steps in all, what comes next).
+    """
+    passes = config.optical if geometry is None else config.stereo
+    transforms = (ColourTransform.identity(config.colour_degree),) * 2
+    levels = level_count(pictures, config)
+    flows: Flows | None = None
+    for done in range(levels):
+        halvings = levels - 1 - done
+        size = "x".join(str(-(-side // 2**halvings)) for side in pictures[0].shape[1::-1])
+        progress(done, levels, f"matching at {size}")
+        level = build_level(pictures, geometry, halvings, config)
+        directions = tuple(
+            _start(level, i, None if flows is None else flows[i], transforms[i], config) for i in range(2)
+        )
+        _iterate(level, directions, passes, config, coarsest=done == 0, last=halvings == 0)
+        flows = (directions[0].flow, directions[1].flow)
+        transforms = (directions[0].transform, directions[1].transform)
+        if reestimate is not None and geometry is not None and halvings > 0:
+            scale = np.float32(2**halvings)
+            geometry = reestimate(geometry, (directions[0].best * scale, directions[1].best * scale))
+    progress(levels, levels, "matched")
+    best = (np.ascontiguousarray(directions[0].best), np.ascontiguousarray(directions[1].best))
+    costs = (directions[0].costs[:, :, 0], directions[1].costs[:, :, 0])
+    return Matches(best, costs, transforms, geometry)
+
+
+def _start(
+    level: Level, i: int, coarser: NDArray[np.float32] | None, transform: ColourTransform, config: MatchConfig
+) -> Direction:
+    """First particles of a level: those of the coarser one, or a search."""
+    height, width = level.pictures[i].shape[:2]
+    K = config.particles
+    costs = np.empty((height, width, K), np.float32)
+    if coarser is not None:
+        rows = np.minimum(np.arange(height) // 2, coarser.shape[0] - 1)
+        columns = np.minimum(np.arange(width) // 2, coarser.shape[1] - 1)
+        flow = coarser[rows][:, columns] * np.float32(2)
+    elif level.geometry is not None and config.search == "line":
+        geometry = level.geometry if i == 0 else level.geometry.reversed()
+        infinity = np.zeros((3, 3)) if geometry.infinity is None else geometry.infinity
+        flow = np.empty((height, width, K, 2), np.float32)
+        source, target = level.descriptors[i], level.descriptors[1 - i]
+        colours = (colour_bytes(level.pictures[i]), colour_bytes(level.pictures[1 - i]))
+        weights = byte_weights(1, config.descriptor_cap, 0, 0)
+        epipole = geometry.epipoles[1]
+        search_line(source, target, colours, geometry.F, infinity, epipole, flow, costs, weights)
+    else:
+        flow = _random_particles(level, i, config)
+    belief, messages = np.empty_like(costs), np.zeros((*costs.shape, 4), np.float32)
+    return Direction(flow, costs, belief, messages, transform)
+
+
+def _random_particles(level: Level, i: int, config: MatchConfig) -> NDArray[np.float32]:
+    """Random targets anywhere (stereo), or no motion and random motions around it (optical flow)."""
+    chance = np.random.default_rng((config.seed, i))
+    height, width = level.pictures[i].shape[:2]
+    shape = (height, width, config.particles, 2)
+    if level.geometry is None:
+        reach = config.search_range * max(height, width)
+        flow = chance.uniform(-reach, reach, shape)
+        flow[:, :, 0] = 0
+        return flow.astype(np.float32)
+    here = np.stack(np.meshgrid(np.arange(width), np.arange(height)), axis=-1)[:, :, None]
+    other = np.array(level.pictures[1 - i].shape[1::-1])
+    return (chance.uniform(0, other - 1, shape) - here).astype(np.float32)
+
+
+def _iterate(
+    level: Level,
+    directions: tuple[Direction, ...],
+    passes: PassesConfig,
+    config: MatchConfig,
+    coarsest: bool,
+    last: bool,
+) -> None:
+    """All passes of one level."""
+    iterations = passes.coarse_iterations if coarsest else passes.fine_iterations
+    pairwise = passes.coarse_pairwise if coarsest else passes.fine_pairwise
+    step = config.step
+    for number, (count, w_p) in enumerate(zip(iterations, pairwise, strict=True)):
+        for i, direction in enumerate(directions):
+            seed = hash((config.seed, level.pictures[0].shape[0], number, i)) & (2**63 - 1)
+            _propagate(level, i, direction, count, w_p, step, seed, passes, config)
+        step *= 0.7**count
+        ended = number + 1 == len(iterations)
+        if ended and last:
+            return
+        if config.colour_transform and (coarsest or ended):
+            _fit_colours(level, directions, config.colour_degree)
+        if config.exchange:
+            _exchange(directions)
+
+
+def _propagate(
+    level: Level,
+    i: int,
+    direction: Direction,
+    count: int,
+    w_p: float,
+    step: float,
+    seed: int,
+    passes: PassesConfig,
+    config: MatchConfig,
+) -> None:
+    """One pass of one direction: ``count`` iterations of belief propagation."""
+    source, target = level.descriptors[i], level.descriptors[1 - i]
+    here, there = level.pictures[i], level.pictures[1 - i]
+    colours = (colour_bytes(direction.transform(here)), colour_bytes(there))
+    F, w_e = np.zeros((3, 3)), 0.0
+    if level.geometry is not None:
+        F, w_e = (level.geometry.F if i == 0 else level.geometry.F.T), config.weight_epipolar
+    w_c = passes.weight_colour_first
+    if np.isfinite(direction.transform.spread):
+        w_c = passes.weight_colour * min(1.0, config.colour_spread / direction.transform.spread)
+    weights = byte_weights(1, config.descriptor_cap, w_c, w_e)
+    d = direction
+    pmbp.evaluate(source, target, colours, F, d.flow, d.costs, weights)
+    d.belief[:] = d.costs
+    d.messages[:] = 0
+    for iteration in range(count):
+        reach = np.float32(max(step * 0.7**iteration, 0.7))
+        for colour in range(2):
+            pmbp.sweep(
+                source,
+                target,
+                colours,
+                F,
+                d.flow,
+                d.costs,
+                d.belief,
+                d.messages,
+                colour,
+                np.uint64(seed + 2 * iteration + colour),
+                reach,
+                config.tries,
+                iteration == 0,
+                weights,
+                np.float32(w_p),
+                np.float32(config.truncation_pairwise),
+            )
+
+
+def _fit_colours(level: Level, directions: tuple[Direction, ...], degree: int) -> None:
+    for i, direction in enumerate(directions):
+        agreed = forward_backward_error(direction.best, directions[1 - i].best) < _AGREE
+        y, x = np.nonzero(agreed)
+        target = np.rint(np.stack([x, y], axis=-1) + direction.best[y, x]).astype(np.int64)
+        other = level.pictures[1 - i][target[:, 1], target[:, 0]]
+        direction.transform = fit_colour_transform(level.pictures[i][y, x], other, degree)
+
+
+def _exchange(directions: tuple[Direction, ...]) -> None:
+    """Where a match of one direction ends, its way back becomes the other direction's last particle."""
+    offers = []
+    for direction in directions:
+        height, width = direction.best.shape[:2]
+        here = np.stack(np.meshgrid(np.arange(width), np.arange(height)), axis=-1).reshape(-1, 2)
+        there = np.rint(here + direction.best.reshape(-1, 2)).astype(np.int64)
+        order = np.argsort(-direction.costs[:, :, 0].ravel(), kind="stable")  # the cheapest is written last
+        offers.append((here[order], there[order]))
+    for i, (here, there) in enumerate(offers):
+        flow = directions[1 - i].flow
+        inside = ((there >= 0) & (there < flow.shape[1::-1])).all(axis=1)
+        here, there = here[inside], there[inside]
+        flow[there[:, 1], there[:, 0], -1] = here - there
