@@ -50,7 +50,7 @@ class MatchConfig(Stage):
     # R: how far a descriptor reaches, px of each level; Q: its rings; T: histograms on a ring
     descriptor_radius: float = setting(5.0, minimum=1, maximum=100)
     descriptor_rings: int = setting(2, minimum=1, maximum=8)
-    descriptor_angles: int = setting(8, minimum=1, maximum=32)
+    descriptor_angles: int = setting(4, minimum=1, maximum=32)
     # most that one histogram adds to the distance, of at most 2; the rest of the descriptor still counts
     # where a part of it lies across an occlusion edge
     descriptor_cap: float = setting(0.077, minimum=1e-6, maximum=2)
@@ -108,6 +108,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "paper": {
         "match": {
             "descriptor_radius": 10.0,
+            "descriptor_angles": 8,
             "descriptor_cap": 2.0,
             "descriptor_noise": 1e-4,
             "truncation_pairwise": 50.0,

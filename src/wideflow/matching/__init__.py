@@ -1,0 +1,146 @@
+"""Dense correspondence between two pictures: oriented DAISY under PatchMatch belief propagation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wideflow.config import MatchConfig
+from wideflow.errors import InputError
+from wideflow.geometry import PairGeometry, pixel_grid
+from wideflow.matching.consistency import forward_backward_error
+from wideflow.matching.fundamental import estimate_geometry, reestimate_geometry
+from wideflow.matching.passes import run_passes
+from wideflow.matching.polish import polish
+from wideflow.types import Flow, View
+
+OCCLUDED = 3.0  # px between a pixel and its way there and back, from which it counts as occluded
+_SMALLEST = 8  # px of a side below which there is nothing to describe
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """Both directions of a dense match.
+
+    Attributes
+    ----------
+    forward, backward : Flow
+        From the first picture to the second, and back.
+    occluded : (H, W) bool
+        Pixels of the first picture whose way there and back ends more than 3 px from where it began.
+    geometry : PairGeometry or None
+        The cameras that were given or found; None for optical flow.
+    """
+
+    forward: Flow
+    backward: Flow
+    occluded: NDArray[np.bool_]
+    geometry: PairGeometry | None
+
+
+def match(
+    first: ArrayLike,
+    second: ArrayLike,
+    kind: str = "stereo",
+    views: tuple[View, View] | None = None,
+    config: MatchConfig | None = None,
+    progress: Callable[[int, int, str], None] = lambda done, total, text: None,
+) -> Match:
+    """Match every pixel of one picture to another.
+
+    Parameters
+    ----------
+    first, second : (H, W, 3) or (H, W), uint8, uint16 or float in 0..1
+        RGB or grey; the sizes may differ.
+    kind : "stereo" or "optical"
+        Two cameras at one moment, or one camera at two.
+    views : pair of View, optional
+        The cameras of a stereo pair, pinhole. Without them the epipolar geometry is estimated from the
+        pictures, and again from the dense matches after each level.
+    config : MatchConfig, optional
+    progress : callable
+        Told (steps done, steps in all, what comes next).
+
+    Raises
+    ------
+    InputError
+        Pictures that cannot be matched, or cameras that do not belong to them.
+    """
+    config = MatchConfig() if config is None else config
+    pictures = (_checked_picture(first, "first"), _checked_picture(second, "second"))
+    if kind not in ("stereo", "optical"):
+        raise InputError(f"a match is either 'stereo' or 'optical', not '{kind}'")
+    geometry, reestimate = None, None
+    if kind == "stereo" and views is not None:
+        geometry = _geometry_of_views(pictures, views)
+    elif kind == "stereo":
+        geometry, reestimate = estimate_geometry(pictures), reestimate_geometry
+    matches = run_passes(pictures, geometry, config, reestimate, progress)
+    flows = matches.flows
+    if config.polish:
+        flows = (
+            polish(matches.transforms[0](pictures[0]), pictures[1], flows[0]),
+            polish(matches.transforms[1](pictures[1]), pictures[0], flows[1]),
+        )
+    errors = (forward_backward_error(flows[0], flows[1]), forward_backward_error(flows[1], flows[0]))
+    forward, backward = (
+        Flow(flows[i], _confidence(errors[i], matches.costs[i], matches.geometry, i)) for i in range(2)
+    )
+    return Match(forward, backward, errors[0] > OCCLUDED, matches.geometry)
+
+
+def _checked_picture(array: ArrayLike, which: str) -> NDArray[np.float32]:
+    """(H, W, 3) float32 in 0..1 of any picture that NumPy users have."""
+    picture = np.asarray(array)
+    if picture.ndim == 3 and picture.shape[2] in (1, 2):  # grey, with or without alpha
+        picture = picture[..., 0]
+    if picture.ndim == 2:
+        picture = np.repeat(picture[..., None], 3, axis=2)
+    if picture.ndim != 3 or picture.shape[2] not in (3, 4):
+        raise InputError(f"the {which} picture has shape {np.shape(array)}; it must be (H, W) or (H, W, 3)")
+    if min(picture.shape[:2]) < _SMALLEST:
+        size = f"{picture.shape[1]}x{picture.shape[0]}"
+        raise InputError(f"the {which} picture is {size}; matching needs at least {_SMALLEST} pixels each way")
+    if picture.dtype in (np.uint8, np.uint16):
+        picture = picture / np.float32(np.iinfo(picture.dtype).max)
+    picture = np.ascontiguousarray(picture[..., :3], np.float32)
+    if not np.isfinite(picture).all():
+        raise InputError(f"the {which} picture holds values that are not finite")
+    if picture.min() < -0.01 or picture.max() > 1.01:
+        raise InputError(f"the {which} picture has values outside 0..1; scale it, or give it as uint8 or uint16")
+    return picture
+
+
+def _geometry_of_views(
+    pictures: tuple[NDArray[np.float32], NDArray[np.float32]], views: tuple[View, View]
+) -> PairGeometry:
+    for picture, view in zip(pictures, views, strict=True):
+        camera = view.camera
+        if picture.shape[:2] != (camera.height, camera.width):
+            raise InputError(
+                f"the picture of camera '{camera.name}' is {picture.shape[1]}x{picture.shape[0]}, its calibration "
+                f"is for {camera.width}x{camera.height}; give the picture that was calibrated"
+            )
+        if not camera.is_pinhole:
+            raise InputError(f"camera '{camera.name}' has lens distortion; undistort its picture first")
+    return PairGeometry.from_views(*views)
+
+
+def _confidence(
+    error: NDArray[np.float32], cost: NDArray[np.float32], geometry: PairGeometry | None, i: int
+) -> NDArray[np.float32]:
+    """0..1: do both directions agree, do the pixels look alike, is there depth to see?"""
+    agreement = np.exp(-((error / OCCLUDED) ** 2))
+    likeness = np.exp(-np.maximum(cost, 0))
+    confidence = agreement * likeness
+    if geometry is not None:
+        # near an epipole all depths look the same
+        e = geometry.epipoles[i]
+        height, width = error.shape
+        distance = np.linalg.norm(e[:2] - pixel_grid(width, height) * e[2], axis=-1)
+        reach = 0.02 * max(height, width) * abs(e[2])
+        confidence = confidence * (distance / (distance + reach + 1e-12))
+    return confidence.astype(np.float32)

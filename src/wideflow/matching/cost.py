@@ -24,29 +24,29 @@ def byte_weights(daisy: float, cap: float, colour: float, epipolar: float) -> tu
 
 
 @njit(cache=True, inline="always", fastmath=True)
-def daisy_distance(a, b, cap):
-    """Sum over histograms of their squared distance, each at most ``cap``.
+def daisy_distance(a, y, x, b, ty, tx, cap):
+    """Sum over the histograms of two pixels of their squared distance, each at most ``cap``.
 
     The cap keeps a descriptor useful where a part of it lies across an occlusion edge or the border.
     """
     total = np.float32(0)
-    n = a.shape[0] // BINS
+    n = a.shape[2] // BINS
     for h in range(n):
         s = np.int32(0)
         for k in range(BINS):
             # the casts keep Numba from widening to 64 bits, which would halve the speed
-            d = np.int32(np.int32(a[k * n + h]) - np.int32(b[k * n + h]))
+            d = np.int32(np.int32(a[y, x, k * n + h]) - np.int32(b[ty, tx, k * n + h]))
             s = np.int32(s + np.int32(d * d))
         total += min(np.float32(s), cap)
     return total
 
 
 @njit(cache=True, inline="always", fastmath=True)
-def colour_distance(a, b):
-    """Euclidean distance of two colours, in bytes (equation 3)."""
-    d0 = np.float32(a[0]) - np.float32(b[0])
-    d1 = np.float32(a[1]) - np.float32(b[1])
-    d2 = np.float32(a[2]) - np.float32(b[2])
+def colour_distance(a, y, x, b, ty, tx):
+    """Euclidean distance of the colours of two pixels, in bytes (equation 3)."""
+    d0 = np.float32(a[y, x, 0]) - np.float32(b[ty, tx, 0])
+    d1 = np.float32(a[y, x, 1]) - np.float32(b[ty, tx, 1])
+    d2 = np.float32(a[y, x, 2]) - np.float32(b[ty, tx, 2])
     return np.float32(math.sqrt(d0 * d0 + d1 * d1 + d2 * d2))
 
 
@@ -70,9 +70,9 @@ def unary(source, target, source_colour, target_colour, F, x, y, u, v, weights):
     ix, iy = int(math.floor(tx + np.float32(0.5))), int(math.floor(ty + np.float32(0.5)))
     if ix < 0 or iy < 0 or ix >= target.shape[1] or iy >= target.shape[0]:
         return IMPOSSIBLE
-    cost = w_d * daisy_distance(source[y, x], target[iy, ix], cap)
+    cost = w_d * daisy_distance(source, y, x, target, iy, ix, cap)
     if w_c > 0:
-        cost += w_c * colour_distance(source_colour[y, x], target_colour[iy, ix])
+        cost += w_c * colour_distance(source_colour, y, x, target_colour, iy, ix)
     if w_e > 0:
         cost += w_e * sampson(F, x, y, tx, ty)
     return np.float32(cost)

@@ -36,7 +36,7 @@ class Pattern:
         """Offsets (Q·T, 2) from the centre in pixels and the ring (Q·T,) of each."""
         ring, angle = np.divmod(np.arange(self.rings * self.angles), self.angles)
         radius = self.radius * (ring + 1) / self.rings
-        turn = 2 * np.pi * angle / self.angles
+        turn = 2 * np.pi * (angle + ring / 2) / self.angles  # each ring fills the last one's gaps
         offsets = np.stack([radius * np.cos(turn), radius * np.sin(turn)], axis=-1)
         return offsets.astype(np.float32), ring.astype(np.int64)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from wideflow.config import MatchConfig, PassesConfig
@@ -22,6 +23,7 @@ from wideflow.matching.level import Level, Picture, build_level, colour_bytes, l
 from wideflow.matching.search import search_line
 
 Flows = tuple[NDArray[np.float32], NDArray[np.float32]]
+_SAMPLE = 20_000  # matches that a colour transform is fitted to
 _AGREE = 2.0  # px of a level: directions that differ by less are taken for true
 
 
@@ -63,7 +65,7 @@ def run_passes(
     pictures: tuple[Picture, Picture],
     geometry: PairGeometry | None,
     config: MatchConfig,
-    reestimate: Callable[[PairGeometry, Flows], PairGeometry] | None = None,
+    reestimate: Callable[[PairGeometry, Flows, float], PairGeometry] | None = None,
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
 ) -> Matches:
     """Match two pictures in both directions.
@@ -75,7 +77,8 @@ def run_passes(
     geometry : PairGeometry or None
         Of a stereo pair; None for optical flow.
     reestimate : callable, optional
-        Given the geometry and both flows, a better geometry; called after each level but the last.
+        Given the geometry, both flows of a level and the size of its pixels, a better geometry; called
+        after each level but the last.
     progress : callable
         Told (steps done, steps in all, what comes next).
     """
@@ -95,8 +98,7 @@ def run_passes(
         flows = (directions[0].flow, directions[1].flow)
         transforms = (directions[0].transform, directions[1].transform)
         if reestimate is not None and geometry is not None and halvings > 0:
-            scale = np.float32(2**halvings)
-            geometry = reestimate(geometry, (directions[0].best * scale, directions[1].best * scale))
+            geometry = reestimate(geometry, (directions[0].best, directions[1].best), 2.0**halvings)
     progress(levels, levels, "matched")
     best = (np.ascontiguousarray(directions[0].best), np.ascontiguousarray(directions[1].best))
     costs = (directions[0].costs[:, :, 0], directions[1].costs[:, :, 0])
@@ -158,16 +160,18 @@ def _iterate(
     step = config.step
     for number, (count, w_p) in enumerate(zip(iterations, pairwise, strict=True)):
         for i, direction in enumerate(directions):
-            seed = hash((config.seed, level.pictures[0].shape[0], number, i)) & (2**63 - 1)
-            _propagate(level, i, direction, count, w_p, step, seed, passes, config)
+            seed = config.seed * 1_000_003 + level.pictures[0].shape[0] * 10_007 + number * 101 + i * 53
+            fresh = coarsest or number == 0  # else the last pass left true costs
+            _propagate(level, i, direction, count, w_p, step, seed, fresh, passes, config)
         step *= 0.7**count
         ended = number + 1 == len(iterations)
         if ended and last:
             return
-        if config.colour_transform and (coarsest or ended):
-            _fit_colours(level, directions, config.colour_degree)
-        if config.exchange:
-            _exchange(directions)
+        if coarsest or ended:
+            if config.colour_transform:
+                _fit_colours(level, directions, config.colour_degree)
+            if config.exchange:
+                _exchange(directions)
 
 
 def _propagate(
@@ -178,6 +182,7 @@ def _propagate(
     w_p: float,
     step: float,
     seed: int,
+    fresh: bool,
     passes: PassesConfig,
     config: MatchConfig,
 ) -> None:
@@ -193,7 +198,8 @@ def _propagate(
         w_c = passes.weight_colour * min(1.0, config.colour_spread / direction.transform.spread)
     weights = byte_weights(1, config.descriptor_cap, w_c, w_e)
     d = direction
-    pmbp.evaluate(source, target, colours, F, d.flow, d.costs, weights)
+    if fresh:
+        pmbp.evaluate(source, target, colours, F, d.flow, d.costs, weights)
     d.belief[:] = d.costs
     d.messages[:] = 0
     for iteration in range(count):
@@ -223,6 +229,8 @@ def _fit_colours(level: Level, directions: tuple[Direction, ...], degree: int) -
     for i, direction in enumerate(directions):
         agreed = forward_backward_error(direction.best, directions[1 - i].best) < _AGREE
         y, x = np.nonzero(agreed)
+        thin = max(1, len(y) // _SAMPLE)
+        y, x = y[::thin], x[::thin]
         target = np.rint(np.stack([x, y], axis=-1) + direction.best[y, x]).astype(np.int64)
         other = level.pictures[1 - i][target[:, 1], target[:, 0]]
         direction.transform = fit_colour_transform(level.pictures[i][y, x], other, degree)
@@ -230,15 +238,23 @@ def _fit_colours(level: Level, directions: tuple[Direction, ...], degree: int) -
 
 def _exchange(directions: tuple[Direction, ...]) -> None:
     """Where a match of one direction ends, its way back becomes the other direction's last particle."""
-    offers = []
-    for direction in directions:
-        height, width = direction.best.shape[:2]
-        here = np.stack(np.meshgrid(np.arange(width), np.arange(height)), axis=-1).reshape(-1, 2)
-        there = np.rint(here + direction.best.reshape(-1, 2)).astype(np.int64)
-        order = np.argsort(-direction.costs[:, :, 0].ravel(), kind="stable")  # the cheapest is written last
-        offers.append((here[order], there[order]))
-    for i, (here, there) in enumerate(offers):
-        flow = directions[1 - i].flow
-        inside = ((there >= 0) & (there < flow.shape[1::-1])).all(axis=1)
-        here, there = here[inside], there[inside]
-        flow[there[:, 1], there[:, 0], -1] = here - there
+    offers = [_way_back(d.flow, d.costs, directions[1 - i].flow) for i, d in enumerate(directions)]
+    for i, offer in enumerate(offers):
+        known = ~np.isnan(offer[..., 0])
+        directions[1 - i].flow[known, -1] = offer[known]
+
+
+@njit(cache=True)
+def _way_back(flow, costs, other):
+    """Flow (h2, w2, 2) from each target pixel to the source pixel that matches it best; NaN for none."""
+    offer = np.full((other.shape[0], other.shape[1], 2), np.nan, np.float32)
+    best = np.full(other.shape[:2], np.inf, np.float32)
+    for y in range(flow.shape[0]):
+        for x in range(flow.shape[1]):
+            tx = int(np.floor(x + flow[y, x, 0, 0] + 0.5))
+            ty = int(np.floor(y + flow[y, x, 0, 1] + 0.5))
+            inside = 0 <= tx < other.shape[1] and 0 <= ty < other.shape[0]
+            if inside and costs[y, x, 0] < best[ty, tx]:
+                best[ty, tx] = costs[y, x, 0]
+                offer[ty, tx, 0], offer[ty, tx, 1] = x - tx, y - ty
+    return offer

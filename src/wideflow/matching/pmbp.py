@@ -17,6 +17,7 @@ from wideflow.matching.cost import IMPOSSIBLE, unary
 # all offsets have odd length: they lead to pixels of the other colour; j ^ 1 is the way back
 _NEAR = np.array([[-1, 0], [1, 0], [0, -1], [0, 1]], np.int64)
 _FAR = np.array([[-5, 0], [5, 0], [0, -5], [0, 5], [-2, -1], [2, 1], [1, -2], [-1, 2]], np.int64)
+_PASSED = 1  # particles that a pixel takes from each neighbour
 _SAME = np.float32(0.0625)  # particles nearer than a quarter pixel are one (square pixels)
 
 
@@ -30,12 +31,12 @@ def _uniform(state):
 
 
 @njit(cache=True, inline="always", fastmath=True)
-def _message(base, theirs, u, v, w_p, tau):
-    """What one neighbour says of the label (u, v): from 0, it agrees, to tau (equation 6)."""
+def _message(base, theirs, j, u, v, w_p, tau):
+    """What neighbour j says of the label (u, v): from 0, it agrees, to tau (equation 6)."""
     best = tau
-    for k in range(base.shape[0]):
-        du, dv = u - theirs[k, 0], v - theirs[k, 1]
-        m = base[k] + w_p * (du * du + dv * dv)
+    for k in range(base.shape[1]):
+        du, dv = u - theirs[j, k, 0], v - theirs[j, k, 1]
+        m = base[j, k] + w_p * (du * du + dv * dv)
         if m < best:
             best = m
     return best
@@ -83,9 +84,9 @@ def _candidate(i, flow, new_flow, kept, theirs, x, y):
     if i < K:
         return flow[y, x, i, 0], flow[y, x, i, 1]
     i -= K
-    if i < 4 * K:
+    if i < 4 * _PASSED:
         return theirs[i & 3, i >> 2, 0], theirs[i & 3, i >> 2, 1]
-    i -= 4 * K
+    i -= 4 * _PASSED
     sx, sy = x + _FAR[i, 0], y + _FAR[i, 1]
     if sx < 0 or sy < 0 or sx >= columns or sy >= rows:
         return np.float32(np.nan), np.float32(np.nan)
@@ -147,7 +148,7 @@ def sweep(source, target, colours, F, flow, costs, belief, messages, colour, see
     """
     rows, columns, K = costs.shape
     on_line = weights[3] > 0
-    given = 5 * K + (8 if far else 0)
+    given = K + 4 * min(_PASSED, K) + (8 if far else 0)
     for y in prange(rows):
         base = np.zeros((4, K), np.float32)
         theirs = np.zeros((4, K, 2), np.float32)
@@ -174,7 +175,7 @@ def sweep(source, target, colours, F, flow, costs, belief, messages, colour, see
                 told = np.float32(0)
                 if w_p > 0:
                     for j in range(4):
-                        told += _message(base[j], theirs[j], u, v, w_p, tau)
+                        told += _message(base, theirs, j, u, v, w_p, tau)
                     # most candidates stop here, before the dear part
                     if told >= worst:
                         continue
@@ -189,4 +190,4 @@ def sweep(source, target, colours, F, flow, costs, belief, messages, colour, see
                     costs[y, x, k], belief[y, x, k] = IMPOSSIBLE, IMPOSSIBLE
                 for j in range(4):
                     u, v = flow[y, x, k, 0], flow[y, x, k, 1]
-                    messages[y, x, k, j] = _message(base[j], theirs[j], u, v, w_p, tau) if w_p > 0 else 0
+                    messages[y, x, k, j] = _message(base, theirs, j, u, v, w_p, tau) if w_p > 0 else 0
