@@ -4,21 +4,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint clean
 
 demo: $(INSTALLED)
 	$(BIN)/wideflow demo -o demo-out
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 lint: $(INSTALLED)
-	$(BIN)/ruff check src tests benchmarks examples
-	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests examples
+	$(BIN)/ruff format --check src tests examples
 	$(BIN)/mypy
-
-bench: $(INSTALLED)
-	$(BIN)/python -m benchmarks
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

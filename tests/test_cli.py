@@ -214,7 +214,7 @@ def test_sizes() -> None:
 
 
 def test_shared_options_reach_the_configuration(tmp_path: Path) -> None:
-    (tmp_path / "my.toml").write_text("[match]\nlevels = 2\n")
+    (tmp_path / "my.toml").write_text("[match]\ncoarsest = 64\n")
     app = typer.Typer()
 
     @app.command()
@@ -224,7 +224,7 @@ def test_shared_options_reach_the_configuration(tmp_path: Path) -> None:
     ) -> None:  # fmt: skip
         print(load_config(config, set_ or (), preset) == load_config(settings=expected), other)
 
-    expected = ["match.levels=2", "match.particles=5", "match.seed=9"]
+    expected = ["match.coarsest=64", "match.particles=5", "match.seed=9"]
     words = ["--config", str(tmp_path / "my.toml"), "--set", "match.particles=5", "--set", "match.seed=9"]
     assert CliRunner().invoke(app, [*words, "--other"]).stdout == "True True\n"
 

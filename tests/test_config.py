@@ -2,7 +2,7 @@
 
 import tomllib
 from contextlib import suppress
-from dataclasses import FrozenInstanceError, dataclass
+from dataclasses import FrozenInstanceError, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wideflow.config import PRESETS, Config, MatchConfig, load_config
+from wideflow.config import PRESETS, Config, MatchConfig, PassesConfig, load_config
 from wideflow.errors import ConfigError, FileError
 from wideflow.settings import Stage, build, setting
 
@@ -47,21 +47,34 @@ def test_defaults_without_anything() -> None:
 
 
 def test_later_layers_win(tmp_path: Path) -> None:
-    path = write(tmp_path, "[match]\nlevels = 2\nweight_colour = 7\n")
-    config = load_config(path, ["match.levels=5", "match.levels=4"], preset="paper").match
-    assert config.levels == 4  # the last assignment, over the first, the file and the preset
-    assert config.weight_colour == 7.0  # the file, over the preset
-    assert config.weight_pairwise == (0.01, 0.02, 0.1, 1.0)  # the preset, over the default
+    path = write(tmp_path, "[match]\nparticles = 2\nstep = 5\n[match.stereo]\nweight_colour = 7\n")
+    config = load_config(path, ["match.particles=5", "match.particles=4"], preset="paper").match
+    assert config.particles == 4  # the last assignment, over the first and the file
+    assert config.step == 5.0  # the file, over the preset
+    assert config.stereo.weight_colour == 7.0  # in a table within a table
+    assert config.stereo.coarse_pairwise == (0.01, 0.02, 0.1, 1.0)  # the preset, over the default
     assert config.seed == MatchConfig().seed
 
 
-@given(st.integers(1, 64), st.lists(st.floats(0, 1e6), min_size=1, max_size=5))
+@given(st.integers(1, 16), st.lists(st.floats(0, 1e6), min_size=4, max_size=4))
 @settings(deadline=None, max_examples=40)
 def test_file_and_assignment_give_the_same(particles: int, weights: list[float]) -> None:
-    layer = tomllib.loads(f"[match]\nparticles = {particles}\nweight_pairwise = {weights}\n")
-    assigned = load_config(settings=[f"match.particles={particles}", f"match.weight_pairwise = {weights}"])
+    default = len(PassesConfig().coarse_pairwise)
+    weights = (weights * default)[:default]
+    layer = tomllib.loads(f"[match]\nparticles = {particles}\n[match.optical]\ncoarse_pairwise = {weights}\n")
+    assigned = load_config(
+        settings=[f"match.particles={particles}", f"match.optical.coarse_pairwise = {weights}"]
+    )
     assert build(Config, [("", layer)]) == assigned
-    assert assigned.match == MatchConfig(particles=particles, weight_pairwise=tuple(weights))
+    optical = replace(MatchConfig().optical, coarse_pairwise=tuple(weights))
+    assert assigned.match == MatchConfig(particles=particles, optical=optical)
+
+
+def test_every_pass_has_its_iterations_and_its_weight() -> None:
+    both = ["match.stereo.coarse_iterations=[1]", "match.stereo.coarse_pairwise=[0.2]"]
+    assert load_config(settings=both).match.stereo.coarse_pairwise == (0.2,)
+    with pytest.raises(ConfigError, match=r"iterations has 1 passes and coarse_pairwise \d; give both"):
+        load_config(settings=both[:1])
 
 
 def test_every_preset_is_valid_and_differs() -> None:
@@ -79,31 +92,37 @@ def test_unknown_preset_names_the_nearest() -> None:
     [
         ("match.particels=5", "no setting match.particels; the nearest valid one is match.particles"),
         ("particles=5", "there is no setting particles; the nearest valid one is match.particles"),
-        ("mtach.levels=5", "there is no setting mtach.levels; the nearest valid one is match.levels"),
-        ("match.levels.x=5", "there is no setting match.levels.x; the nearest valid one is match.levels"),
+        ("mtach.step=5", "there is no setting mtach.step; the nearest valid one is match.step"),
+        (
+            "match.particles.x=5",
+            "there is no setting match.particles.x; the nearest valid one is match.particles",
+        ),
         ("match=5", "match is a table, not a value; set match.particles and so on"),
         ("match.particles=0", "match.particles = 0 is too small; the nearest valid value is 1"),
-        ("match.particles=1000", "match.particles = 1000 is too large; the nearest valid value is 64"),
+        ("match.particles=1000", "match.particles = 1000 is too large; the nearest valid value is 16"),
         ("match.particles=2.9", "match.particles = 2.9 is not a whole number; the nearest valid value is 3"),
         ("match.particles=-2.9", "= -2.9 is not a whole number; the nearest valid value is 1"),
         ("match.particles=true", "match.particles = true must be a whole number, such as 3"),
         ("match.particles=many", "match.particles = 'many' must be a whole number, such as 3"),
         ("match.particles=[3]", r"match.particles = \[3\] must be a whole number, such as 3"),
         ("match.particles=2020-01-01", "match.particles = .* must be a whole number, such as 3"),
-        ("match.weight_colour=true", "match.weight_colour = true must be a number, such as 4.0"),
-        ("match.weight_colour=nan", "match.weight_colour = nan must be a finite number, such as 4.0"),
-        ("match.weight_colour=inf", "match.weight_colour = inf must be a finite number, such as 4.0"),
-        ("match.weight_colour=-1", "match.weight_colour = -1.* is too small; the nearest valid value is 0"),
-        ("match.descriptor_radius=5", r"descriptor_radius = 5 must be a list of values, such as \[5.0"),
-        ("match.descriptor_radius=[]", r"descriptor_radius = \[\] must be a list of values, such as \[5.0"),
-        ("match.descriptor_radius=[9, 0]", r"descriptor_radius = \[9, 0\]: 0 is too small; .* is 1"),
-        ("match.descriptor_radius=[9, 'x']", r"descriptor_radius = \[9, 'x'\]: 'x' must be a number"),
+        ("match.step=true", "match.step = true must be a number, such as"),
+        ("match.step=nan", "match.step = nan must be a finite number, such as"),
+        ("match.step=inf", "match.step = inf must be a finite number, such as"),
+        ("match.step=-1", "match.step = -1.* is too small; the nearest valid value is 0"),
+        ("match.stereo.coarse_pairwise=5", r"coarse_pairwise = 5 must be a list of values, such as \[0.0"),
+        (
+            "match.stereo.coarse_pairwise=[]",
+            r"coarse_pairwise = \[\] must be a list of values, such as \[0.0",
+        ),
+        ("match.stereo.coarse_pairwise=[9, -1]", r"coarse_pairwise = \[9, -1\]: -1.* is too small; .* is 0"),
+        ("match.stereo.coarse_pairwise=[9, 'x']", r"coarse_pairwise = \[9, 'x'\]: 'x' must be a number"),
         ("match.particles", "--set 'match.particles' is not of the form stage.key=value"),
         ("match.particles=", "--set 'match.particles=' is not of the form stage.key=value"),
         ("=5", "--set '=5' is not of the form stage.key=value"),
         ("match.seed=0x" + "f" * 9000, "= 0xfff.* is too large; the nearest valid value is 4294967295"),
-        ("match.weight_colour=1" + "0" * 400, "must be a finite number"),
-        ("match.particles=5\nmatch.levels=2", "must be a whole number"),  # one assignment, not two
+        ("match.step=1" + "0" * 400, "must be a finite number"),
+        ("match.particles=5\nmatch.coarsest=64", "must be a whole number"),  # one assignment, not two
     ],
 )
 def test_a_mistake_is_one_sentence_that_names_the_nearest(text: str, sentence: str) -> None:
@@ -147,7 +166,12 @@ def test_an_empty_table_changes_nothing(tmp_path: Path) -> None:
 @given(st.text(), st.text())
 @settings(deadline=None, max_examples=100)
 def test_no_text_raises_anything_else(key: str, value: str) -> None:
-    for text in (key, f"{key}={value}", f"match.particles={value}", f"match.descriptor_radius=[{value}]"):
+    for text in (
+        key,
+        f"{key}={value}",
+        f"match.particles={value}",
+        f"match.stereo.coarse_pairwise=[{value}]",
+    ):
         with suppress(ConfigError):
             assert isinstance(load_config(settings=[text]), Config)
 
@@ -155,7 +179,7 @@ def test_no_text_raises_anything_else(key: str, value: str) -> None:
 @pytest.mark.parametrize("depth", [10, 100, 250, 400, 1000])
 def test_nested_lists_are_only_a_wrong_type(depth: int) -> None:
     with pytest.raises(ConfigError, match="must be a"):
-        load_config(settings=[f"match.descriptor_radius={'[' * depth}1{']' * depth}"])
+        load_config(settings=[f"match.stereo.coarse_pairwise={'[' * depth}1{']' * depth}"])
 
 
 def test_all_kinds_of_settings() -> None:
@@ -188,6 +212,7 @@ def test_all_kinds_of_mistakes(values: dict[str, Any], sentence: str) -> None:
 def test_values_given_in_python_are_checked_too() -> None:
     with pytest.raises(ConfigError, match=r"MatchConfig.particles = 0 is too small; .* value is 1"):
         MatchConfig(particles=0)
-    assert MatchConfig(descriptor_radius=[10, 7]).descriptor_radius == (10.0, 7.0)  # type: ignore[arg-type]
+    passes = PassesConfig(coarse_iterations=[1, 2], coarse_pairwise=[0, 1])  # type: ignore[arg-type]
+    assert passes.coarse_pairwise == (0.0, 1.0)
     with pytest.raises(FrozenInstanceError):
         MatchConfig().particles = 5  # type: ignore[misc]

@@ -9,11 +9,13 @@ from pathlib import Path
 import cv2
 import pytest
 
-from wideflow.cli import app, demo, main, synth
+from matching_scenes import rendered, two_views
+from wideflow.cli import app, demo, main, match, synth
+from wideflow.files import write_image
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-SMALL = ["--size", "96x54", "--frames", "1", "--quiet"]  # the last of an option's values counts
+SMALL = ["--size", "96x54", "--frames", "2", "--quiet"]  # the last of an option's values counts
 
 
 def blocks() -> list[tuple[str, str]]:
@@ -45,9 +47,11 @@ def test_commands_and_python_of_the_readme_run_in_order(
                 words = shlex.split(line, comments=True)[1:]
                 assert main(words + SMALL * (words[0] == "synth")) == 0, line
                 run += 1
-    assert run >= 4
+    assert run >= 7
     assert "| visible |" in capsys.readouterr().out
     assert cv2.readOpticalFlow("stereo.flo").shape == (54, 96, 2)
+    assert cv2.readOpticalFlow("optical.flo").shape == (54, 96, 2)
+    assert cv2.imread("occluded.png").shape == (54, 96, 3)
     for video in ("phones/a.mp4", "phones/b.mp4", "demo-out/a.mp4", "demo-out/b.mp4"):
         assert Path(video).stat().st_size > 1000
 
@@ -81,13 +85,26 @@ def test_every_command_has_help_with_an_example(name: str, capsys: pytest.Captur
 def test_the_example_of_each_command_is_accepted(
     module: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rendered = []
-    monkeypatch.setattr("wideflow.cli.synth.render", lambda out, *_: rendered.append(out))
+    folders = []
+    monkeypatch.setattr("wideflow.cli.synth.render", lambda out, *_: folders.append(out))
     assert main(module.EXAMPLE.split()[1:]) == 0
-    assert rendered
+    assert folders
+
+
+def test_the_example_of_match_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["synth", "scene", *SMALL]) == 0
+    assert main(match.EXAMPLE.split()[1:]) == 0
+    assert cv2.readOpticalFlow("stereo.flo").shape == (54, 96, 2)
 
 
 def test_examples_run(tmp_path: Path) -> None:
     example = runpy.run_path(str(ROOT / "examples/00_render_ground_truth.py"))
     picture = example["ground_truth_picture"](tmp_path, (96, 54))
     assert cv2.imread(str(picture)).shape == (360, 960, 3)
+    example = runpy.run_path(str(ROOT / "examples/01_match_two_pictures.py"))
+    views = two_views()
+    for number, view in enumerate(views):
+        write_image(tmp_path / f"{number}.png", rendered(view)[0])
+    example["match_picture"](tmp_path / "0.png", tmp_path / "1.png", tmp_path / "match.jpg")
+    assert cv2.imread(str(tmp_path / "match.jpg")).shape == (480, 960, 3)

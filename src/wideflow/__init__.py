@@ -13,18 +13,21 @@ if TYPE_CHECKING:
     from wideflow.config import Config, load_config
     from wideflow.errors import WideflowError
     from wideflow.files import read_flow, read_image, read_rig, write_flow, write_rig
+    from wideflow.matching import Match, match
     from wideflow.types import Camera, Flow, Rig, RigFrame, Truth, View
 
 __all__ = [
     "Camera",
     "Config",
     "Flow",
+    "Match",
     "Rig",
     "RigFrame",
     "Truth",
     "View",
     "WideflowError",
     "load_config",
+    "match",
     "read_flow",
     "read_image",
     "read_rig",
@@ -36,6 +39,7 @@ _HOMES = {
     "wideflow.config": ("Config", "load_config"),
     "wideflow.errors": ("WideflowError",),
     "wideflow.files": ("read_flow", "read_image", "read_rig", "write_flow", "write_rig"),
+    "wideflow.matching": ("Match", "match"),
     "wideflow.types": ("Camera", "Flow", "Rig", "RigFrame", "Truth", "View"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

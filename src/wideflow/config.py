@@ -20,19 +20,21 @@ from wideflow.settings import Stage, build, nearest, parse_assignment, setting
 class PassesConfig(Stage):
     """The passes of one kind of match. Each number of a list is a pass; its neighbours list has as many."""
 
-    # iterations of belief propagation, pass by pass, on the coarsest level and on every finer one
+    # iterations of belief propagation, pass by pass, on the coarsest level, on those between, on the last
     coarse_iterations: tuple[int, ...] = setting((3, 3, 2, 2), minimum=1, maximum=100)
-    fine_iterations: tuple[int, ...] = setting((2, 2, 2), minimum=1, maximum=100)
+    middle_iterations: tuple[int, ...] = setting((2, 2, 2), minimum=1, maximum=100)
+    final_iterations: tuple[int, ...] = setting((2, 2), minimum=1, maximum=100)
     # w_p: weight of the pairwise term in each of those passes (equation 6); 0 is plain PatchMatch
     coarse_pairwise: tuple[float, ...] = setting((0.0, 0.0, 0.1, 0.3), minimum=0)
-    fine_pairwise: tuple[float, ...] = setting((0.0, 0.1, 0.3), minimum=0)
+    middle_pairwise: tuple[float, ...] = setting((0.0, 0.1, 0.3), minimum=0)
+    final_pairwise: tuple[float, ...] = setting((0.0, 0.3), minimum=0)
     # w_C: weight of the colour term before and after the colour transform is fitted (equation 3)
     weight_colour_first: float = setting(0.0, minimum=0)
     weight_colour: float = setting(4.0, minimum=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for level in ("coarse", "fine"):
+        for level in ("coarse", "middle", "final"):
             iterations, weights = getattr(self, f"{level}_iterations"), getattr(self, f"{level}_pairwise")
             if len(iterations) != len(weights):
                 raise ConfigError(
@@ -53,7 +55,7 @@ class MatchConfig(Stage):
     descriptor_angles: int = setting(4, minimum=1, maximum=32)
     # most that one histogram adds to the distance, of at most 2; the rest of the descriptor still counts
     # where a part of it lies across an occlusion edge
-    descriptor_cap: float = setting(0.077, minimum=1e-6, maximum=2)
+    descriptor_cap: float = setting(0.11, minimum=1e-6, maximum=2)
     # norm of a histogram, in brightness per pixel, that counts as noise
     descriptor_noise: float = setting(0.01, minimum=1e-6)
     # lay the descriptors along the epipolar lines
@@ -74,9 +76,12 @@ class MatchConfig(Stage):
     # from small pictures to large ones; the longest side of the smallest, px
     coarse_to_fine: bool = setting(True)
     coarsest: int = setting(320, minimum=16)
-    # how far random steps reach in the first iteration of a level, px, and how many a pixel takes
+    # how far random steps reach in the first iteration of a level, px, and how many a pixel takes in each
+    # iteration, on the coarsest level, on those between and on the last
     step: float = setting(8.0, minimum=0)
-    tries: int = setting(2, minimum=0, maximum=64)
+    coarse_tries: int = setting(2, minimum=0, maximum=64)
+    middle_tries: int = setting(4, minimum=0, maximum=64)
+    final_tries: int = setting(2, minimum=0, maximum=64)
     # take each direction's matches as candidates of the other
     exchange: bool = setting(True)
     # smooth below the pixel at the end
@@ -101,8 +106,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     "fast": {
         "match": {
             "particles": 2,
-            "stereo": {"fine_iterations": [1, 2], "fine_pairwise": [0.0, 0.3]},
-            "optical": {"fine_iterations": [1, 2], "fine_pairwise": [0.0, 0.3]},
+            "stereo": {"final_iterations": [1, 1]},
+            "optical": {"final_iterations": [1, 1]},
         }
     },
     "paper": {

@@ -51,7 +51,7 @@ class PairGeometry:
     def reversed(self) -> PairGeometry:
         """The same pair, seen from the second picture to the first."""
         e1, e2 = self.epipoles
-        infinity = None if self.infinity is None else np.linalg.inv(self.infinity)
+        infinity = None if self.infinity is None else np.asarray(np.linalg.inv(self.infinity), np.float64)
         return PairGeometry(self.F.T, (-e2, -e1), infinity)
 
     def rescaled(self, scale1: NDArray[np.float64], scale2: NDArray[np.float64]) -> PairGeometry:

@@ -61,6 +61,7 @@ def match(
         The cameras of a stereo pair, pinhole. Without them the epipolar geometry is estimated from the
         pictures, and again from the dense matches after each level.
     config : MatchConfig, optional
+        The default settings unless given.
     progress : callable
         Told (steps done, steps in all, what comes next).
 
@@ -94,7 +95,14 @@ def match(
 
 def _checked_picture(array: ArrayLike, which: str) -> NDArray[np.float32]:
     """(H, W, 3) float32 in 0..1 of any picture that NumPy users have."""
-    picture = np.asarray(array)
+    try:
+        picture = np.asarray(array)
+    except ValueError as error:
+        raise InputError(f"the {which} picture is not an array; its rows differ in length") from error
+    if picture.dtype.kind not in "buif":
+        raise InputError(
+            f"the {which} picture holds {picture.dtype} instead of numbers; read it with read_image"
+        )
     if picture.ndim == 3 and picture.shape[2] in (1, 2):  # grey, with or without alpha
         picture = picture[..., 0]
     if picture.ndim == 2:
@@ -103,14 +111,18 @@ def _checked_picture(array: ArrayLike, which: str) -> NDArray[np.float32]:
         raise InputError(f"the {which} picture has shape {np.shape(array)}; it must be (H, W) or (H, W, 3)")
     if min(picture.shape[:2]) < _SMALLEST:
         size = f"{picture.shape[1]}x{picture.shape[0]}"
-        raise InputError(f"the {which} picture is {size}; matching needs at least {_SMALLEST} pixels each way")
+        raise InputError(
+            f"the {which} picture is {size}; matching needs at least {_SMALLEST} pixels each way"
+        )
     if picture.dtype in (np.uint8, np.uint16):
         picture = picture / np.float32(np.iinfo(picture.dtype).max)
     picture = np.ascontiguousarray(picture[..., :3], np.float32)
     if not np.isfinite(picture).all():
         raise InputError(f"the {which} picture holds values that are not finite")
     if picture.min() < -0.01 or picture.max() > 1.01:
-        raise InputError(f"the {which} picture has values outside 0..1; scale it, or give it as uint8 or uint16")
+        raise InputError(
+            f"the {which} picture has values outside 0..1; scale it, or give it as uint8 or uint16"
+        )
     return picture
 
 
@@ -121,8 +133,8 @@ def _geometry_of_views(
         camera = view.camera
         if picture.shape[:2] != (camera.height, camera.width):
             raise InputError(
-                f"the picture of camera '{camera.name}' is {picture.shape[1]}x{picture.shape[0]}, its calibration "
-                f"is for {camera.width}x{camera.height}; give the picture that was calibrated"
+                f"the picture of camera '{camera.name}' is {picture.shape[1]}x{picture.shape[0]}, its "
+                f"calibration is for {camera.width}x{camera.height}; give the picture that was calibrated"
             )
         if not camera.is_pinhole:
             raise InputError(f"camera '{camera.name}' has lens distortion; undistort its picture first")

@@ -60,8 +60,9 @@ def fit_colour_transform(
     y = target[usable].astype(np.float64)
     weight = np.ones(len(x))
     # the affine fit first: with mismatches about, a curve of higher degree would follow them
-    for powers in [1] * 6 + [degree] * 6:
-        lifted = np.concatenate([x**power for power in range(1, powers + 1)] + [np.ones((len(x), 1))], axis=1)
+    powers = np.concatenate([x**power for power in range(1, degree + 1)], axis=1)
+    for columns in [3] * 6 + [3 * degree] * 6:
+        lifted = np.concatenate([powers[:, :columns], np.ones((len(x), 1))], axis=1)
         weighted = lifted * weight[:, None]
         prior = _PRIOR * len(x)
         left = weighted.T @ lifted + prior * np.eye(lifted.shape[1])

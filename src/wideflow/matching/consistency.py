@@ -7,12 +7,15 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 
-def forward_backward_error(forward: NDArray[np.float32], backward: NDArray[np.float32]) -> NDArray[np.float32]:
+def forward_backward_error(
+    forward: NDArray[np.float32], backward: NDArray[np.float32]
+) -> NDArray[np.float32]:
     """Distance in pixels between a pixel and where the way there and back ends.
 
     Parameters
     ----------
     forward : (H, W, 2) float32
+        NaN where unknown.
     backward : (H2, W2, 2) float32
         The pictures may differ in size. The backward flow is read at the nearest pixel, never interpolated
         across an occlusion edge.

@@ -67,7 +67,7 @@ def unary(source, target, source_colour, target_colour, F, x, y, u, v, weights):
     """Equation 1 for the match (x, y) -> (x + u, y + v); descriptors are read at the nearest pixel."""
     w_d, cap, w_c, w_e = weights
     tx, ty = x + u, y + v
-    ix, iy = int(math.floor(tx + np.float32(0.5))), int(math.floor(ty + np.float32(0.5)))
+    ix, iy = math.floor(tx + np.float32(0.5)), math.floor(ty + np.float32(0.5))
     if ix < 0 or iy < 0 or ix >= target.shape[1] or iy >= target.shape[0]:
         return IMPOSSIBLE
     cost = w_d * daisy_distance(source, y, x, target, iy, ix, cap)

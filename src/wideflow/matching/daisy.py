@@ -53,6 +53,7 @@ def describe(
     directions : (H, W, 2) float32 or None
         Unit vector that the pattern's x axis is laid along; None for the picture's own.
     pattern : Pattern
+        Where its histograms are taken.
     noise : float
         Norm of a histogram, in brightness per pixel, below which it counts as noise.
 

@@ -32,8 +32,16 @@ def estimate_geometry(pictures: tuple[NDArray[np.float32], NDArray[np.float32]])
     if min(len(points) for points in keypoints) >= _FEWEST:
         nearest = cv2.BFMatcher(cv2.NORM_L2).knnMatch(descriptors[0], descriptors[1], k=2)
         good = [pair[0] for pair in nearest if len(pair) == 2 and pair[0].distance < 0.8 * pair[1].distance]
+        good.sort(key=lambda m: m.distance)
         x = keypoints[0][[m.queryIdx for m in good]].reshape(-1, 2)
         y = keypoints[1][[m.trainIdx for m in good]].reshape(-1, 2)
+        # SIFT gives a place several orientations, and a plain one attracts many: each counts once
+        once = np.ones(len(good), np.bool_)
+        for points in (x, y):
+            first = np.zeros(len(points), np.bool_)
+            first[np.unique(np.rint(points), axis=0, return_index=True)[1]] = True
+            once &= first
+        x, y = x[once], y[once]
         geometry, found = _robust_geometry(x, y)
         if geometry is not None:
             return geometry
@@ -50,8 +58,12 @@ def reestimate_geometry(
 
     Parameters
     ----------
+    geometry : PairGeometry
+        The one that the flows were found with.
     flows : pair of (h, w, 2) float32
-        Forward and backward, in pixels of a level whose pixels are ``scale`` of the full picture's.
+        Forward and backward, in pixels of a level.
+    scale : float
+        How many pixels of the full picture a pixel of that level is wide.
     """
     y, x = np.nonzero(forward_backward_error(flows[0], flows[1]) < 1)
     thin = max(1, len(y) // _SAMPLE)

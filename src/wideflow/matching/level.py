@@ -54,7 +54,9 @@ def build_level(
         directions = None
         if geometry is not None and config.oriented:
             height, width = picture.shape[:2]
-            directions = epipolar_directions(geometry.epipoles[i], pixel_grid(width, height)).astype(np.float32)
+            directions = epipolar_directions(geometry.epipoles[i], pixel_grid(width, height)).astype(
+                np.float32
+            )
         grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
         descriptors.append(describe(grey, directions, pattern, config.descriptor_noise))
     return Level((small[0], small[1]), (descriptors[0], descriptors[1]), geometry)

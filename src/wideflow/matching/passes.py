@@ -23,7 +23,7 @@ from wideflow.matching.level import Level, Picture, build_level, colour_bytes, l
 from wideflow.matching.search import search_line
 
 Flows = tuple[NDArray[np.float32], NDArray[np.float32]]
-_SAMPLE = 20_000  # matches that a colour transform is fitted to
+_SAMPLE = 6_000  # matches that a colour transform is fitted to
 _AGREE = 2.0  # px of a level: directions that differ by less are taken for true
 
 
@@ -76,6 +76,8 @@ def run_passes(
         RGB, 0..1; sizes may differ.
     geometry : PairGeometry or None
         Of a stereo pair; None for optical flow.
+    config : MatchConfig
+        Weights and schedule.
     reestimate : callable, optional
         Given the geometry, both flows of a level and the size of its pixels, a better geometry; called
         after each level but the last.
@@ -94,7 +96,8 @@ def run_passes(
         directions = tuple(
             _start(level, i, None if flows is None else flows[i], transforms[i], config) for i in range(2)
         )
-        _iterate(level, directions, passes, config, coarsest=done == 0, last=halvings == 0)
+        stage = "coarse" if done == 0 else "final" if halvings == 0 else "middle"
+        _iterate(level, directions, passes, config, stage, last=halvings == 0)
         flows = (directions[0].flow, directions[1].flow)
         transforms = (directions[0].transform, directions[1].transform)
         if reestimate is not None and geometry is not None and halvings > 0:
@@ -151,18 +154,20 @@ def _iterate(
     directions: tuple[Direction, ...],
     passes: PassesConfig,
     config: MatchConfig,
-    coarsest: bool,
+    stage: str,
     last: bool,
 ) -> None:
-    """All passes of one level."""
-    iterations = passes.coarse_iterations if coarsest else passes.fine_iterations
-    pairwise = passes.coarse_pairwise if coarsest else passes.fine_pairwise
+    """All passes of one level, with the settings of its stage: coarse, middle or final."""
+    iterations = getattr(passes, f"{stage}_iterations")
+    pairwise = getattr(passes, f"{stage}_pairwise")
+    tries = getattr(config, f"{stage}_tries")
+    coarsest = stage == "coarse"
     step = config.step
     for number, (count, w_p) in enumerate(zip(iterations, pairwise, strict=True)):
         for i, direction in enumerate(directions):
             seed = config.seed * 1_000_003 + level.pictures[0].shape[0] * 10_007 + number * 101 + i * 53
             fresh = coarsest or number == 0  # else the last pass left true costs
-            _propagate(level, i, direction, count, w_p, step, seed, fresh, passes, config)
+            _propagate(level, i, direction, count, w_p, step, tries, seed, fresh, passes, config)
         step *= 0.7**count
         ended = number + 1 == len(iterations)
         if ended and last:
@@ -181,6 +186,7 @@ def _propagate(
     count: int,
     w_p: float,
     step: float,
+    tries: int,
     seed: int,
     fresh: bool,
     passes: PassesConfig,
@@ -202,9 +208,12 @@ def _propagate(
         pmbp.evaluate(source, target, colours, F, d.flow, d.costs, weights)
     d.belief[:] = d.costs
     d.messages[:] = 0
+    smooth = (np.float32(w_p), np.float32(config.truncation_pairwise))
     for iteration in range(count):
         reach = np.float32(max(step * 0.7**iteration, 0.7))
         for colour in range(2):
+            chance = (np.uint64(seed + 2 * iteration + colour), reach, tries)
+            far = fresh and iteration == 0
             pmbp.sweep(
                 source,
                 target,
@@ -215,13 +224,10 @@ def _propagate(
                 d.belief,
                 d.messages,
                 colour,
-                np.uint64(seed + 2 * iteration + colour),
-                reach,
-                config.tries,
-                iteration == 0,
+                chance,
+                far,
                 weights,
-                np.float32(w_p),
-                np.float32(config.truncation_pairwise),
+                smooth,
             )
 
 

@@ -17,7 +17,6 @@ from wideflow.matching.cost import IMPOSSIBLE, unary
 # all offsets have odd length: they lead to pixels of the other colour; j ^ 1 is the way back
 _NEAR = np.array([[-1, 0], [1, 0], [0, -1], [0, 1]], np.int64)
 _FAR = np.array([[-5, 0], [5, 0], [0, -5], [0, 5], [-2, -1], [2, 1], [1, -2], [-1, 2]], np.int64)
-_PASSED = 1  # particles that a pixel takes from each neighbour
 _SAME = np.float32(0.0625)  # particles nearer than a quarter pixel are one (square pixels)
 
 
@@ -78,15 +77,18 @@ def _step(F, x, y, u, v, r1, r2, radius, on_line):
 
 
 @njit(cache=True, inline="always")
-def _candidate(i, flow, new_flow, kept, theirs, x, y):
-    """Label i of those this pixel considers: its own, its neighbours', those of pixels farther away."""
+def _candidate(i, flow, theirs, x, y):
+    """Label i of those this pixel considers: its own, its neighbours' best, those of pixels farther away.
+
+    Besse et al. pass all K labels of a neighbour on; the best alone is as accurate and much faster.
+    """
     rows, columns, K = flow.shape[:3]
     if i < K:
         return flow[y, x, i, 0], flow[y, x, i, 1]
     i -= K
-    if i < 4 * _PASSED:
-        return theirs[i & 3, i >> 2, 0], theirs[i & 3, i >> 2, 1]
-    i -= 4 * _PASSED
+    if i < 4:
+        return theirs[i, 0, 0], theirs[i, 0, 1]
+    i -= 4
     sx, sy = x + _FAR[i, 0], y + _FAR[i, 1]
     if sx < 0 or sy < 0 or sx >= columns or sy >= rows:
         return np.float32(np.nan), np.float32(np.nan)
@@ -128,27 +130,31 @@ def evaluate(source, target, colours, F, flow, costs, weights):
 
 
 @njit(parallel=True, cache=True)
-def sweep(source, target, colours, F, flow, costs, belief, messages, colour, seed, radius, tries, far, weights, w_p, tau):
+def sweep(source, target, colours, F, flow, costs, belief, messages, colour, chance, far, weights, smooth):
     """Update every pixel of one ``colour`` (0 or 1) of the checkerboard.
 
     Parameters
     ----------
-    source, target, colours, weights
+    source, target, colours, F, weights
         As `cost.unary` takes them; ``colours`` is the pair.
     flow, costs, belief : (H, W, K, 2), (H, W, K), (H, W, K) float32
         Particles, best first, their unary cost and their disbelief (unary + messages). Changed in place.
     messages : (H, W, K, 4) float32
         Last message of each neighbour about each particle. Changed in place.
-    seed, radius, tries
-        Chance: of this sweep, how far random steps go in pixels, how many a pixel tries.
+    colour : int
+        Which half of the checkerboard.
+    chance : (uint64, float32, int)
+        Seed of this sweep, how far random steps go in pixels, how many a pixel tries.
     far : bool
         Also take labels from a few pixels away, which spreads a good one faster.
-    w_p, tau : float
-        Pairwise weight and truncation (equation 6); w_p = 0 makes this plain PatchMatch.
+    smooth : (float32, float32)
+        w_p and tau_p (equation 6); w_p = 0 makes this plain PatchMatch.
     """
+    seed, radius, tries = chance
+    w_p, tau = smooth
     rows, columns, K = costs.shape
     on_line = weights[3] > 0
-    given = K + 4 * min(_PASSED, K) + (8 if far else 0)
+    given = K + 4 + (8 if far else 0)
     for y in prange(rows):
         base = np.zeros((4, K), np.float32)
         theirs = np.zeros((4, K, 2), np.float32)
@@ -161,7 +167,7 @@ def sweep(source, target, colours, F, flow, costs, belief, messages, colour, see
             kept = 0
             for i in range(given + tries):
                 if i < given:
-                    u, v = _candidate(i, flow, new_flow, kept, theirs, x, y)
+                    u, v = _candidate(i, flow, theirs, x, y)
                     if math.isnan(u):
                         continue
                 else:
@@ -179,7 +185,10 @@ def sweep(source, target, colours, F, flow, costs, belief, messages, colour, see
                     # most candidates stop here, before the dear part
                     if told >= worst:
                         continue
-                cost = costs[y, x, i] if i < K else unary(source, target, colours[0], colours[1], F, x, y, u, v, weights)
+                if i < K:
+                    cost = costs[y, x, i]
+                else:
+                    cost = unary(source, target, colours[0], colours[1], F, x, y, u, v, weights)
                 if cost + told < worst:
                     kept = _insert(new_flow, new_unary, new_belief, kept, u, v, cost, cost + told)
             for k in range(K):

@@ -20,6 +20,7 @@ def polish(
     source, target : (H, W, 3), (H2, W2, 3) float32
         Pictures, 0..1, the source in the target's colours.
     flow : (H, W, 2) float32
+        In pixels.
     """
     if min(flow.shape[:2]) < 8 or min(target.shape[:2]) < 8:
         return flow  # OpenCV's refinement needs a few pixels each way
@@ -27,17 +28,14 @@ def polish(
     first, second = (_grey_bytes(picture) for picture in (source, target))
     # the refinement wants two pictures of one size: the larger frame holds both
     rows, columns = max(height, second.shape[0]), max(width, second.shape[1])
-    first, second = (_padded(picture, rows, columns) for picture in (first, second))
-    u, v = (
-        _padded(cv2.medianBlur(np.ascontiguousarray(flow[..., i]), 5), rows, columns) for i in range(2)
-    )
+    u, v = (_padded(cv2.medianBlur(np.ascontiguousarray(flow[..., i]), 5), rows, columns) for i in range(2))
     refinement = cv2.VariationalRefinement_create()
     refinement.setAlpha(50)
     refinement.setDelta(5)
     refinement.setGamma(10)
     refinement.setFixedPointIterations(20)  # whole-pixel steps take a while to melt
     refinement.setSorIterations(5)
-    refinement.calcUV(first, second, u, v)
+    refinement.calcUV(_padded(first, rows, columns), _padded(second, rows, columns), u, v)
     return np.stack([u[:height, :width], v[:height, :width]], axis=-1)
 
 

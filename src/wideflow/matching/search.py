@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numba import njit, prange
 
@@ -14,9 +12,9 @@ from wideflow.matching.cost import IMPOSSIBLE, unary
 def search_line(source, target, colours, F, infinity, epipole, flow, costs, weights):
     """Try every whole step on the epipolar line of every pixel; the K best local minima become its particles.
 
-    ``infinity`` (3, 3) is the homography of the plane at infinity and ``epipole`` (3,) the oriented epipole of
-    the target: only the half line of points in front of both cameras is walked. A zero ``infinity`` stands
-    for unknown cameras: then the whole line is.
+    ``infinity`` (3, 3) is the homography of the plane at infinity and ``epipole`` (3,) the oriented epipole
+    of the target: only the half line of points in front of both cameras is walked. A zero ``infinity``
+    stands for unknown cameras: then the whole line is.
     """
     rows, columns, K = costs.shape
     height, width = target.shape[:2]

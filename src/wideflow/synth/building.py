@@ -45,9 +45,13 @@ def wall(
     material: Material,
     openings: Sequence[Opening] = (),
     thick: float = 0.25,
-    shade: Random | None = None,
+    *,
+    shade: Random,
 ) -> Body:
-    """An upright wall along ``u`` that faces u x up, with rectangular holes and their reveals."""
+    """An upright wall along ``u`` that faces u x up, with rectangular holes and their reveals.
+
+    ``shade`` draws its damp patches.
+    """
     corner, u = np.asarray(corner, float), np.asarray(u, float)
     length = float(np.linalg.norm(u))
     along, back = u / length, np.cross(_UP, u / length)
@@ -70,10 +74,10 @@ def wall(
             parts.append(rectangle(a + low * _UP, (right - left) * along, thick * back))
     parts.append(rectangle(corner + height * _UP, u, thick * back))
     mesh = join(parts)
-    return Body(name, mesh, material, tint=None if shade is None else _damp(shade, mesh, height))
+    return Body(name, mesh, material, tint=_damp(shade, mesh))
 
 
-def _damp(rng: Random, mesh: Mesh, height: float) -> np.ndarray:
+def _damp(rng: Random, mesh: Mesh) -> np.ndarray:
     """Darker towards the ground, uneven along the wall."""
     x, z = mesh.vertices[:, 0] + mesh.vertices[:, 1], mesh.vertices[:, 2]
     wave = sum(
@@ -133,9 +137,7 @@ def cable(name: str, a: ArrayLike, b: ArrayLike, sag: float, material: Material)
     return Body(name, tube(path, 0.006, 6, (0, 0, 1)), material, smooth=True)
 
 
-def house(
-    rng: Random, name: str, place: tuple[float, float], size: tuple[float, float, float], turn: float
-) -> list[Body]:
+def house(name: str, place: tuple[float, float], size: tuple[float, float, float], turn: float) -> list[Body]:
     """A far house: painted front, gable roof."""
     x, y, z = size
     front = Material(texture_print.facade, f"front {name}", 512)

@@ -118,7 +118,7 @@ def box(size: ArrayLike, step: float = 0.15, fit: bool = False) -> Mesh:
     return join(parts)
 
 
-def tube_points(path: ArrayLike, radius: ArrayLike, sides: int, reference: ArrayLike | None = None) -> Points:
+def tube_points(path: ArrayLike, radius: ArrayLike, sides: int, reference: ArrayLike | None) -> Points:
     """Rings of a tube along ``path`` (n, 3), both ends drawn together: (n + 2, sides + 1, 3).
 
     ``radius`` is a number, (n,), or (n, 2) for ellipses: across ``reference`` and along it. ``reference`` is

@@ -45,7 +45,7 @@ def _leaf_tint(vertices: int, phase: float) -> np.ndarray:
 
 
 def bush(
-    rng: Random, name: str, foot: ArrayLike, radius: float, height: float, kind: int, count: int = 700
+    rng: Random, name: str, foot: ArrayLike, radius: float, height: float, kind: int, count: int
 ) -> list[Body]:
     """A shrub: a few bare stems and a crown of leaves that the wind moves."""
     foot = np.asarray(foot, float)
@@ -104,13 +104,12 @@ def tree(rng: Random, name: str, foot: ArrayLike, height: float, kind: int, wind
     ]
 
 
-def ivy(
-    rng: Random, name: str, corner: ArrayLike, u: ArrayLike, height: float, kind: int, count: int = 2200
-) -> Body:
+def ivy(rng: Random, name: str, corner: ArrayLike, u: ArrayLike, height: float, kind: int) -> Body:
     """Leaves that climb a wall from its foot ``corner .. corner + u``, denser in creepers and lower down."""
     corner, u = np.asarray(corner, float), np.asarray(u, float)
     out = np.cross(u, (0, 0, 1.0))
     out /= np.linalg.norm(out)
+    count = 2200  # leaves
     spots = []
     for _ in range(40):
         walk = rng.uniform(0, 1) + np.cumsum(rng.normal(0, 0.012, 60))

@@ -23,8 +23,8 @@ def courtyard(rng: Random) -> list[Body]:
     bodies = [building.floor(rng, Material(paving, "ground", 2048), 0.04), *building.country(rng)]
     bodies += _back_wall(rng, left, right, back, height)
     bodies += _side_walls(rng, left, right, back, height)
-    bodies += building.house(rng, "house", (right + 0.5, back + 9), (7, 5, 5), rng.uniform(-0.3, 0.2))
-    bodies += building.house(rng, "house b", (left - 3, back + 14), (8, 5, 7.5), rng.uniform(-0.2, 0.3))
+    bodies += building.house("house", (right + 0.5, back + 9), (7, 5, 5), rng.uniform(-0.3, 0.2))
+    bodies += building.house("house b", (left - 3, back + 14), (8, 5, 7.5), rng.uniform(-0.2, 0.3))
     bodies.append(
         nature.ivy(rng, "ivy", (left + 0.4, back, 0), (0.5 * (right - left), 0, 0), 0.9 * height, 0)
     )

@@ -38,7 +38,7 @@ def garden(rng: Random) -> list[Body]:
     bodies += nature.tree(rng, "tree", (-side * 2.3, back - 0.4, 0), float(rng.uniform(3.2, 4.0)), 1)
     bodies += nature.tree(rng, "tree b", (side * 4.4, back + 3.5, 0), 5.0, 2, windy=False)
     bodies += nature.tree(rng, "tree c", (-side * 4.8, back + 4.5, 0), 5.6, 0, windy=False)
-    bodies += building.house(rng, "house", (-side * 6, back + 15), (8, 6, 4.2), rng.uniform(-0.4, 0.4))
+    bodies += building.house("house", (-side * 6, back + 15), (8, 6, 4.2), rng.uniform(-0.4, 0.4))
     bodies += nature.bush(rng, "bush", (side * 2.9, 0.8, 0), 0.55, 0.85, 2, 1100)
     weeds = np.stack([rng.uniform(-3.5, 3.5, 14), rng.uniform(1.4, back, 14), np.zeros(14)], 1)
     bodies.append(nature.tufts(rng, weeds, 1))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,12 +103,11 @@ def blocks(
     return distance.astype(np.float32), index, (left / (left + right)).astype(np.float32), across
 
 
-def weather(rng: Random, albedo: Field, amount: float = 0.35, dirt: Any = None) -> Field:
+def weather(rng: Random, albedo: Field, amount: float) -> Field:
     """Stains, patches and fine grain over a clean surface; ``amount`` is the contrast of the patches."""
     size = albedo.shape[0]
-    dirt = rgb("4a4236") if dirt is None else dirt
     patches = smoothstep(0.2, 1.8, spectral(rng, size, 1.6, 2))
-    albedo = mix(albedo, albedo * 0.45 + dirt * 0.25, patches * np.float32(amount * 1.4))
+    albedo = mix(albedo, albedo * 0.45 + rgb("4a4236") * 0.25, patches * np.float32(amount * 1.4))
     shade = 1 + np.float32(0.25 * amount) * spectral(rng, size, 1.0, 3)
     grain = 1 + np.float32(0.12 * amount) * spectral(rng, size, 0.3, 16)
     return np.clip(albedo * (shade * grain)[..., None], 0.01, 0.95).astype(np.float32)

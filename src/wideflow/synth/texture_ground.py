@@ -103,7 +103,7 @@ def grass(rng: Random, size: int, metres: float = 2.6) -> Texture:
     for i in range(blades):
         start, end = (round(x[i] * 8), round(y[i] * 8)), (round(tip[i, 0] * 8), round(tip[i, 1] * 8))
         level = 40 + 200 * i // blades
-        for shift in _wraps(start, end, size * 8):
+        for shift in _wraps(end, size * 8):
             a = (start[0] + shift[0], start[1] + shift[1])
             b = (end[0] + shift[0], end[1] + shift[1])
             cv2.line(canvas, a, b, ink[i].tolist(), thick, cv2.LINE_AA, 3)
@@ -113,8 +113,8 @@ def grass(rng: Random, size: int, metres: float = 2.6) -> Texture:
     return Texture(np.clip(albedo, 0.01, 0.9), blur(height.astype(np.float32) / 255 * 0.012, 0.8), metres)
 
 
-def _wraps(start: tuple[int, int], end: tuple[int, int], period: int) -> list[tuple[int, int]]:
-    """Shifts that make a stroke across the border come back on the other side."""
+def _wraps(end: tuple[int, int], period: int) -> list[tuple[int, int]]:
+    """Shifts that bring a stroke whose ``end`` is across the border back on the other side."""
     shifts = [(0, 0)]
     for axis in (0, 1):
         if end[axis] < 0 or end[axis] >= period:
