@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint bench clean
 
 demo: $(INSTALLED)
 	$(BIN)/wideflow demo -o demo-out
@@ -13,9 +13,12 @@ test: $(INSTALLED)
 	$(BIN)/python -m pytest -n auto
 
 lint: $(INSTALLED)
-	$(BIN)/ruff check src tests examples
-	$(BIN)/ruff format --check src tests examples
+	$(BIN)/ruff check src tests examples benchmarks
+	$(BIN)/ruff format --check src tests examples benchmarks
 	$(BIN)/mypy
+
+bench: $(INSTALLED)
+	$(BIN)/python -m benchmarks
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -226,3 +226,11 @@ def test_progress_is_told_level_by_level() -> None:
     ]  # fmt: skip
     assert [done / total for done, total, _ in told] == sorted({done / total for done, total, _ in told})
     assert told[-1][0] == told[-1][1]
+
+
+@pytest.mark.parametrize("values", [(0.5, 0.5), (0.0, 1.0)])
+def test_plain_pictures_are_not_trusted(values: tuple[float, float]) -> None:
+    first, second = (np.full((48, 64, 3), value, np.float32) for value in values)
+    found = wideflow.match(first, second, kind="optical")
+    assert np.isfinite(found.forward.uv).all()
+    assert found.forward.confidence.max() < 0.05

@@ -199,10 +199,10 @@ class Problem:
     def sweep(self, number: int, w_p: float, tau: float = 0.5) -> None:
         pair = (self.source, self.target, self.colours, self.F)
         state = (self.flow, self.costs, self.belief, self.messages)
-        energy = (self.weights, np.float32(w_p), np.float32(tau))
+        smooth = (np.float32(w_p), np.float32(tau))
         for colour in range(2):
-            seed = np.uint64(2 * number + colour)
-            pmbp.sweep(*pair, *state, colour, seed, np.float32(4), 2, False, *energy)
+            chance = (np.uint64(2 * number + colour), np.float32(4), 2)
+            pmbp.sweep(*pair, *state, colour, chance, False, self.weights, smooth)
 
     def evaluate(self) -> None:
         """The cost of each particle."""

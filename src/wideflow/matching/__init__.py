@@ -18,6 +18,7 @@ from wideflow.matching.polish import polish
 from wideflow.types import Flow, View
 
 OCCLUDED = 3.0  # px between a pixel and its way there and back, from which it counts as occluded
+_PLAIN = 0.05  # texture at which a pixel is trusted half
 _SMALLEST = 8  # px of a side below which there is nothing to describe
 
 
@@ -88,7 +89,8 @@ def match(
         )
     errors = (forward_backward_error(flows[0], flows[1]), forward_backward_error(flows[1], flows[0]))
     forward, backward = (
-        Flow(flows[i], _confidence(errors[i], matches.costs[i], matches.geometry, i)) for i in range(2)
+        Flow(flows[i], _confidence(errors[i], matches.costs[i], matches.textures[i], matches.geometry, i))
+        for i in range(2)
     )
     return Match(forward, backward, errors[0] > OCCLUDED, matches.geometry)
 
@@ -142,12 +144,16 @@ def _geometry_of_views(
 
 
 def _confidence(
-    error: NDArray[np.float32], cost: NDArray[np.float32], geometry: PairGeometry | None, i: int
+    error: NDArray[np.float32],
+    cost: NDArray[np.float32],
+    texture: NDArray[np.float32],
+    geometry: PairGeometry | None,
+    i: int,
 ) -> NDArray[np.float32]:
-    """0..1: do both directions agree, do the pixels look alike, is there depth to see?"""
+    """0..1: do both directions agree, do the pixels look alike, is there anything to see, and depth?"""
     agreement = np.exp(-((error / OCCLUDED) ** 2))
     likeness = np.exp(-np.maximum(cost, 0))
-    confidence = agreement * likeness
+    confidence = agreement * likeness * (texture / (texture + _PLAIN))
     if geometry is not None:
         # near an epipole all depths look the same
         e = geometry.epipoles[i]

@@ -70,6 +70,24 @@ def describe(
     return out
 
 
+def texture(descriptors: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """How much of each pixel's descriptor (H, W, bytes) stands above the noise: (H, W), 0 (plain) .. 1."""
+    energy = np.empty(descriptors.shape[:2], np.float32)
+    _energy(descriptors, energy)
+    return energy
+
+
+@njit(parallel=True, cache=True)
+def _energy(descriptors, out):
+    rows, columns, size = descriptors.shape
+    for y in prange(rows):
+        for x in range(columns):
+            total = np.int64(0)
+            for i in range(size):
+                total += np.int64(descriptors[y, x, i]) ** 2
+            out[y, x] = min(1.0, total / (size // BINS * 255.0**2))
+
+
 def _gradient_maps(grey: NDArray[np.float32], pattern: Pattern) -> NDArray[np.float32]:
     """Positive parts of the directional derivatives, blurred for each ring: (Q, H, W, bins)."""
     smooth = cv2.GaussianBlur(grey, (0, 0), 0.7)

@@ -19,6 +19,7 @@ from wideflow.matching import pmbp
 from wideflow.matching.colour import ColourTransform, fit_colour_transform
 from wideflow.matching.consistency import forward_backward_error
 from wideflow.matching.cost import byte_weights
+from wideflow.matching.daisy import texture
 from wideflow.matching.level import Level, Picture, build_level, colour_bytes, level_count
 from wideflow.matching.search import search_line
 
@@ -53,10 +54,11 @@ class Direction:
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """What the passes leave: best flow, its cost and the colours, forward and backward."""
+    """What the passes leave, both ways: best flow, its cost, each pixel's texture, the colours."""
 
     flows: Flows
     costs: tuple[NDArray[np.float32], NDArray[np.float32]]
+    textures: tuple[NDArray[np.float32], NDArray[np.float32]]
     transforms: tuple[ColourTransform, ColourTransform]
     geometry: PairGeometry | None
 
@@ -105,7 +107,8 @@ def run_passes(
     progress(levels, levels, "matched")
     best = (np.ascontiguousarray(directions[0].best), np.ascontiguousarray(directions[1].best))
     costs = (directions[0].costs[:, :, 0], directions[1].costs[:, :, 0])
-    return Matches(best, costs, transforms, geometry)
+    textures = (texture(level.descriptors[0]), texture(level.descriptors[1]))
+    return Matches(best, costs, textures, transforms, geometry)
 
 
 def _start(
