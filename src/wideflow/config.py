@@ -89,7 +89,7 @@ class MatchConfig(Stage):
     # where chance starts: the same seed gives the same bits
     seed: int = setting(0, minimum=0, maximum=2**32 - 1)
     stereo: PassesConfig = PassesConfig()
-    optical: PassesConfig = PassesConfig()
+    optical: PassesConfig = PassesConfig(final_iterations=(1, 1))
 
 
 @dataclass(frozen=True)

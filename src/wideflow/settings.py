@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import Field, field, fields, is_dataclass
+from dataclasses import Field, field, fields, is_dataclass, replace
 from difflib import get_close_matches
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -80,7 +80,7 @@ def build(kind: type[T], layers: Sequence[tuple[str, Mapping[str, Any]]]) -> T:
             else:
                 wrong, right = _cut(key), nearest(_cut(key), known)
                 raise ConfigError(f"{origin}there is no setting {wrong}; the nearest valid one is {right}")
-    return _assembled(kind, values)
+    return _assembled(kind(), values)
 
 
 def parse_assignment(text: str) -> dict[str, Any]:
@@ -123,16 +123,16 @@ def _flat(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield key, value
 
 
-def _assembled(kind: type[T], values: Mapping[str, Any], prefix: str = "") -> T:
-    hints = get_type_hints(kind)
-    parts: dict[str, Any] = {}
-    for entry in fields(kind):  # type: ignore[arg-type]
-        key = f"{prefix}{entry.name}"
-        if is_dataclass(hints[entry.name]):
-            parts[entry.name] = _assembled(hints[entry.name], values, f"{key}.")
+def _assembled(base: T, values: Mapping[str, Any], prefix: str = "") -> T:
+    """A copy of the dataclass ``base`` with some values changed, those of nested ones included."""
+    changes: dict[str, Any] = {}
+    for entry in fields(base):  # type: ignore[arg-type]
+        key, current = f"{prefix}{entry.name}", getattr(base, entry.name)
+        if is_dataclass(current):
+            changes[entry.name] = _assembled(current, values, f"{key}.")
         elif key in values:
-            parts[entry.name] = values[key]
-    return kind(**parts)
+            changes[entry.name] = values[key]
+    return replace(base, **changes)  # type: ignore[type-var]
 
 
 def _checked(key: str, value: Any, kind: Any, entry: Field[Any], origin: str = "") -> Any:
