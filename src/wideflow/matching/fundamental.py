@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from wideflow.errors import InputError
 from wideflow.geometry import PairGeometry
 from wideflow.matching.consistency import forward_backward_error
+from wideflow.matching.level import grey_bytes
 
 Points = NDArray[np.float64]
 _FEWEST = 16  # inliers below which a fundamental matrix is chance
@@ -89,8 +90,7 @@ def _robust_geometry(x: Points, y: Points, threshold: float = 1.0) -> tuple[Pair
 
 
 def _features(picture: NDArray[np.float32]) -> tuple[Points, NDArray[np.float32]]:
-    grey = (cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY) * 255 + 0.5).astype(np.uint8)
-    keypoints, descriptors = cv2.SIFT_create(8000).detectAndCompute(grey, None)
+    keypoints, descriptors = cv2.SIFT_create(8000).detectAndCompute(grey_bytes(picture), None)
     points = np.array([keypoint.pt for keypoint in keypoints], np.float64).reshape(-1, 2)
     if descriptors is None:
         descriptors = np.zeros((0, 128), np.float32)

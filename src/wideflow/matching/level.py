@@ -69,6 +69,11 @@ def colour_bytes(picture: Picture) -> NDArray[np.uint8]:
     return out
 
 
+def grey_bytes(picture: Picture) -> NDArray[np.uint8]:
+    """Brightness (h, w) uint8 of colours in 0..1, as OpenCV's algorithms take it."""
+    return (cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY) * 255 + 0.5).astype(np.uint8)
+
+
 def _shrunk(picture: Picture, halvings: int) -> Picture:
     if halvings == 0:
         return picture

@@ -14,7 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from wideflow.config import MatchConfig, PassesConfig
-from wideflow.geometry import PairGeometry
+from wideflow.geometry import PairGeometry, pixel_grid
 from wideflow.matching import pmbp
 from wideflow.matching.colour import ColourTransform, fit_colour_transform
 from wideflow.matching.consistency import forward_backward_error
@@ -147,7 +147,7 @@ def _random_particles(level: Level, i: int, config: MatchConfig) -> NDArray[np.f
         flow = chance.uniform(-reach, reach, shape)
         flow[:, :, 0] = 0
         return flow.astype(np.float32)
-    here = np.stack(np.meshgrid(np.arange(width), np.arange(height)), axis=-1)[:, :, None]
+    here = pixel_grid(width, height)[:, :, None]
     other = np.array(level.pictures[1 - i].shape[1::-1])
     return (chance.uniform(0, other - 1, shape) - here).astype(np.float32)
 

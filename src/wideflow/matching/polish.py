@@ -6,6 +6,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from wideflow.matching.level import grey_bytes
+
 
 def polish(
     source: NDArray[np.float32], target: NDArray[np.float32], flow: NDArray[np.float32]
@@ -25,7 +27,7 @@ def polish(
     if min(flow.shape[:2]) < 8 or min(target.shape[:2]) < 8:
         return flow  # OpenCV's refinement needs a few pixels each way
     height, width = flow.shape[:2]
-    first, second = (_grey_bytes(picture) for picture in (source, target))
+    first, second = (grey_bytes(picture) for picture in (source, target))
     # the refinement wants two pictures of one size: the larger frame holds both
     rows, columns = max(height, second.shape[0]), max(width, second.shape[1])
     u, v = (_padded(cv2.medianBlur(np.ascontiguousarray(flow[..., i]), 5), rows, columns) for i in range(2))
@@ -37,10 +39,6 @@ def polish(
     refinement.setSorIterations(5)
     refinement.calcUV(_padded(first, rows, columns), _padded(second, rows, columns), u, v)
     return np.stack([u[:height, :width], v[:height, :width]], axis=-1)
-
-
-def _grey_bytes(picture: NDArray[np.float32]) -> NDArray[np.uint8]:
-    return (cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY) * 255 + 0.5).astype(np.uint8)
 
 
 def _padded(array: NDArray[np.generic], rows: int, columns: int) -> NDArray[np.generic]:
