@@ -59,7 +59,7 @@ def test_later_layers_win(tmp_path: Path) -> None:
 @given(st.integers(1, 16), st.lists(st.floats(0, 1e6), min_size=4, max_size=4))
 @settings(deadline=None, max_examples=40)
 def test_file_and_assignment_give_the_same(particles: int, weights: list[float]) -> None:
-    default = len(PassesConfig().coarse_pairwise)
+    default = len(MatchConfig().optical.coarse_pairwise)
     weights = (weights * default)[:default]
     layer = tomllib.loads(f"[match]\nparticles = {particles}\n[match.optical]\ncoarse_pairwise = {weights}\n")
     assigned = load_config(
@@ -73,7 +73,9 @@ def test_file_and_assignment_give_the_same(particles: int, weights: list[float])
 def test_every_pass_has_its_iterations_and_its_weight() -> None:
     both = ["match.stereo.coarse_iterations=[1]", "match.stereo.coarse_pairwise=[0.2]"]
     assert load_config(settings=both).match.stereo.coarse_pairwise == (0.2,)
-    with pytest.raises(ConfigError, match=r"iterations has 1 passes and coarse_pairwise \d; give both"):
+    with pytest.raises(
+        ConfigError, match=r"match\.stereo: coarse_iterations has 1 passes and coarse_pairwise \d; give both"
+    ):
         load_config(settings=both[:1])
 
 

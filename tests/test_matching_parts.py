@@ -1,5 +1,6 @@
 """The parts of dense matching, each against its definition."""
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,13 +9,13 @@ from hypothesis import strategies as st
 from matching_scenes import texture
 from random_rigs import SEEDS, points_seen, rigs, see
 from wideflow.config import MatchConfig
-from wideflow.geometry import PairGeometry, fundamental_matrix, sampson_distance
+from wideflow.geometry import PairGeometry, forward_backward_error, fundamental_matrix, sampson_distance
 from wideflow.matching import pmbp
 from wideflow.matching.colour import ColourTransform, fit_colour_transform
-from wideflow.matching.consistency import forward_backward_error
 from wideflow.matching.cost import BINS, IMPOSSIBLE, byte_weights, daisy_distance, sampson, unary
-from wideflow.matching.daisy import Pattern, describe
+from wideflow.matching.daisy import Pattern, describe, gradient_maps
 from wideflow.matching.level import build_level, colour_bytes
+from wideflow.matching.slant import Slant, fit_slant, level_frames
 
 PATTERN = Pattern(radius=5.0, rings=2, angles=8)
 
@@ -103,30 +104,79 @@ def test_cost_adds_the_terms_and_forbids_leaving_the_picture() -> None:
         assert unary(a, b, red, blue, F, 2, 1, np.float32(u), np.float32(v), weights) == IMPOSSIBLE
 
 
+def described(
+    grey: np.ndarray, noise: float = 0.01, axes: tuple[tuple[float, float], ...] = ((1, 0), (0, 1))
+) -> np.ndarray:
+    """Descriptors of a picture, all laid along the same axes (the columns of a matrix)."""
+    frames = np.broadcast_to(np.array(axes, np.float32), (*grey.shape, 2, 2))
+    maps = gradient_maps(np.ascontiguousarray(grey), PATTERN)
+    return describe(maps, np.ascontiguousarray(frames), PATTERN, noise)
+
+
 def test_descriptors_turn_with_the_picture() -> None:
     grey = texture(60, 80, 3)[..., 0]
-    here = describe(grey, None, PATTERN, 0.01)
-    turned = np.ascontiguousarray(np.rot90(grey))  # what pointed right points up
-    up = np.broadcast_to(np.array([0, -1], np.float32), (*turned.shape, 2))
-    there = np.rot90(describe(turned, np.ascontiguousarray(up), PATTERN, 0.01), -1)
+    here = described(grey)
+    turned = np.rot90(grey)  # what pointed right points up
+    there = np.rot90(described(turned, axes=((0, 1), (-1, 0))), -1)
     middle = np.s_[12:-12, 12:-12]
     difference = np.abs(here[middle].astype(int) - there[middle].astype(int))
     assert np.median(difference) <= 1
     assert difference.mean() < 4
-    unturned = np.rot90(describe(turned, None, PATTERN, 0.01), -1)
+    unturned = np.rot90(described(turned), -1)
     assert np.abs(here[middle].astype(int) - unturned[middle].astype(int)).mean() > 20
 
 
 def test_descriptors_ignore_gain_and_offset_but_fade_where_nothing_is() -> None:
     grey = texture(60, 80, 3)[..., 0]
-    usual = describe(grey, None, PATTERN, 1e-4).astype(int)
-    brighter = describe(np.float32(0.6) * grey + np.float32(0.3), None, PATTERN, 1e-4).astype(int)
+    usual = described(grey, 1e-4).astype(int)
+    brighter = described(np.float32(0.6) * grey + np.float32(0.3), 1e-4).astype(int)
     assert np.abs(usual - brighter).max() <= 1
     norm = np.sqrt((usual.reshape(60, 80, BINS, -1) ** 2).sum(2))
     assert np.abs(norm - 255).max() < 3
-    faint = describe(np.float32(1e-3) * grey + np.float32(0.5), None, PATTERN, 0.01)
-    assert faint.max() < 20
-    assert describe(np.full((60, 80), 0.5, np.float32), None, PATTERN, 0.01).max() == 0
+    assert described(np.float32(1e-3) * grey + np.float32(0.5)).max() < 20
+    assert described(np.full((60, 80), 0.5, np.float32)).max() == 0
+
+
+@pytest.mark.parametrize("epipole", [None, (900.0, 40.0, 1.0), (-1.0, 0.2, 0.0)])
+def test_descriptors_laid_along_a_slanted_surface_see_what_the_target_sees(
+    epipole: tuple[float, ...] | None,
+) -> None:
+    shear = 0.8  # the floor's flow grows by this from row to row
+    here = texture(120, 160, 4)[..., 0]
+    y, x = np.mgrid[:120, :160].astype(np.float32)
+    there = cv2.remap(here, x - shear * (y - 60), y, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REFLECT)
+    slope = np.broadcast_to(np.array([[0, shear], [0, 0]], np.float32), (120, 160, 2, 2))
+    flow = np.stack([shear * (y - 60), 0 * y], axis=-1)
+    e = None if epipole is None else np.array(epipole)
+    target = describe(gradient_maps(there, PATTERN), level_frames(120, 160, e), PATTERN, 0.01)
+    maps = gradient_maps(here, PATTERN)
+    errors = []
+    for frames in (Slant(flow, np.ascontiguousarray(slope)).frames(e), level_frames(120, 160, e)):
+        source = describe(maps, frames, PATTERN, 0.01)
+        rows, columns = np.arange(30, 90)[:, None], np.arange(60, 100)
+        seen = target[rows, columns + np.rint(shear * (rows - 60)).astype(int)]
+        errors.append(np.abs(source[rows, columns].astype(int) - seen).mean())
+    assert errors[0] < 0.7 * errors[1]
+
+
+def test_a_slanted_floor_and_a_wall_before_it_are_told_apart() -> None:
+    chance = np.random.default_rng(5)
+    y, x = np.mgrid[:90, :120].astype(np.float32)
+    wall = (x > 40) & (x < 80) & (y < 60)
+    truth = np.where(wall[..., None], np.float32([12, 1]), np.stack([0.7 * (y - 40), 0.1 * x], axis=-1))
+    picture = np.where(wall[..., None], np.float32([0.8, 0.3, 0.2]), np.float32([0.3, 0.5, 0.3]))
+    flow = truth + chance.normal(0, 0.2, truth.shape).astype(np.float32)
+    wrong = chance.random(wall.shape) < 0.2
+    flow[wrong] = chance.uniform(-30, 30, (np.count_nonzero(wrong), 2))
+    weight = (chance.random(wall.shape) < 0.7).astype(np.float32)
+    slant = fit_slant(picture.astype(np.float32), flow.astype(np.float32), weight)
+    assert np.median(np.linalg.norm(slant.flow - truth, axis=-1)) < 0.3
+    assert np.median(slant.slope[~wall], axis=0) == pytest.approx(np.array([[0, 0.7], [0.1, 0]]), abs=0.08)
+    assert np.median(slant.slope[wall], axis=0) == pytest.approx(np.zeros((2, 2)), abs=0.08)
+    large = slant.enlarged(180, 239)
+    assert large.flow[100, 20] == pytest.approx(
+        2 * (slant.flow[50, 10] + slant.slope[50, 10] @ [-0.25, -0.25]), abs=1e-4
+    )
 
 
 @given(SEEDS)
@@ -184,9 +234,7 @@ class Problem:
         grey = texture(44, 50, 5)
         self.rows, self.columns = 40, 44
         parts = (grey[2 : 2 + 40, 3 : 3 + 44], grey[:40, :44])
-        self.source, self.target = (
-            describe(np.ascontiguousarray(part[..., 0]), None, PATTERN, 0.01) for part in parts
-        )
+        self.source, self.target = (described(part[..., 0]) for part in parts)
         self.colours = tuple(colour_bytes(part) for part in parts)
         self.weights = byte_weights(1, 0.3, 0, 0)
         self.F = np.zeros((3, 3))

@@ -21,11 +21,11 @@ class PassesConfig(Stage):
     """The passes of one kind of match. Each number of a list is a pass; its neighbours list has as many."""
 
     # iterations of belief propagation, pass by pass, on the coarsest level, on those between, on the last
-    coarse_iterations: tuple[int, ...] = setting((3, 3, 2, 2), minimum=1, maximum=100)
+    coarse_iterations: tuple[int, ...] = setting((2, 2, 2, 2, 2), minimum=1, maximum=100)
     middle_iterations: tuple[int, ...] = setting((2, 2, 2), minimum=1, maximum=100)
-    final_iterations: tuple[int, ...] = setting((2, 2), minimum=1, maximum=100)
+    final_iterations: tuple[int, ...] = setting((2, 1), minimum=1, maximum=100)
     # w_p: weight of the pairwise term in each of those passes (equation 6); 0 is plain PatchMatch
-    coarse_pairwise: tuple[float, ...] = setting((0.0, 0.0, 0.1, 0.3), minimum=0)
+    coarse_pairwise: tuple[float, ...] = setting((0.0, 0.0, 0.0, 0.1, 0.3), minimum=0)
     middle_pairwise: tuple[float, ...] = setting((0.0, 0.1, 0.3), minimum=0)
     final_pairwise: tuple[float, ...] = setting((0.0, 0.3), minimum=0)
     # w_C: weight of the colour term before and after the colour transform is fitted (equation 3)
@@ -60,6 +60,8 @@ class MatchConfig(Stage):
     descriptor_noise: float = setting(0.01, minimum=1e-6)
     # lay the descriptors along the epipolar lines
     oriented: bool = setting(True)
+    # and along the slanted surfaces that the matches so far show
+    slanted: bool = setting(True)
     # w_E: weight of the epipolar term (equation 4)
     weight_epipolar: float = setting(1.0, minimum=0)
     # tau_p: most that two neighbours can disagree (equation 6)
@@ -89,18 +91,103 @@ class MatchConfig(Stage):
     # where chance starts: the same seed gives the same bits
     seed: int = setting(0, minimum=0, maximum=2**32 - 1)
     stereo: PassesConfig = PassesConfig()
-    optical: PassesConfig = PassesConfig(final_iterations=(1, 1))
+    optical: PassesConfig = PassesConfig(
+        coarse_iterations=(3, 3, 2, 2), coarse_pairwise=(0.0, 0.0, 0.1, 0.3), final_iterations=(1, 1)
+    )
+
+
+@dataclass(frozen=True)
+class RefineConfig(Stage):
+    """Variational scene flow (paper, section 3.3 and appendix); grey levels up to 255, lengths in pixels."""
+
+    # levels of the pyramid, each half the size of the next; the paper starts at a quarter of the size: 3
+    levels: int = setting(1, minimum=1, maximum=8)
+    # steps (new linearisation, new weights) on each level; sweeps of over-relaxation in each, and its factor
+    iterations: int = setting(8, minimum=1, maximum=1000)
+    sweeps: int = setting(12, minimum=1, maximum=1000)
+    relaxation: float = setting(1.9, minimum=0.1, maximum=1.99)
+    # weights of colour and gradients in the data terms, over time (E_D 1, 2) and between cameras (E_D 3, 4)
+    weight_colour: float = setting(1.0, minimum=0)
+    weight_gradient: float = setting(1.0, minimum=0)
+    weight_colour_stereo: float = setting(1.0, minimum=0)
+    weight_gradient_stereo: float = setting(0.3, minimum=0)
+    # alpha_i: weight of a pixel's distance from the epipolar line; 10 in the paper
+    weight_epipolar: float = setting(200.0, minimum=0)
+    # beta_1 .. beta_3: weights of the smoothness of u1, u2, u3; 31, 60, 200 in the paper
+    smoothness: tuple[float, ...] = setting((80.0, 60.0, 200.0), minimum=0)
+    # root of the constant in the penaliser, 10^-3 in the paper
+    epsilon: float = setting(1e-3, minimum=1e-6, maximum=100)
+    # difference of colour, 0..1, at which flow may change e times as steeply for the same price; 0: nowhere
+    contrast: float = setting(0.06, minimum=0)
+    # weight of a change of slope against one of flow, px; 0: every slope costs, as in the paper
+    slope: float = setting(5.0, minimum=0)
+    # standard deviation of the blur against noise, px
+    blur: float = setting(0.8, minimum=0, maximum=10)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.smoothness) != 3:
+            raise ConfigError(
+                f"smoothness has {len(self.smoothness)} values; give three: for the optical flow, the stereo "
+                "flow and the closure of the loop"
+            )
+
+
+@dataclass(frozen=True)
+class FillConfig(Stage):
+    """Occlusions and the completion of the flow (paper, section "Laplacian occlusion filling")."""
+
+    # px between a pixel and its way there and back, above which it counts as occluded
+    threshold: float = setting(3.0, minimum=0)
+    # smooth parts of what is seen that are smaller than this share of the picture agree by chance; how far
+    # the flow of neighbours in one part may differ, px
+    island: float = setting(2e-3, minimum=0, maximum=1)
+    island_step: float = setting(2.0, minimum=0)
+    # occluded parts that are smaller than this share of the picture count as seen
+    hole: float = setting(1e-4, minimum=0, maximum=1)
+    # radius of the morphological closing of the mask, px; 0 for none
+    closing: int = setting(0, minimum=0, maximum=50)
+    # how unknown flow is found: from colours, or by diffusion, the baseline of the paper's comparison
+    method: str = setting("laplacian", choices=("laplacian", "diffusion"))
+    # epsilon: weight of the norm of B (equation 8), for colours in 0..1
+    epsilon: float = setting(1e-5, minimum=1e-9)
+    # lambda: weight of the known flow (equation 10)
+    weight_known: float = setting(5.0, minimum=1e-3)
+    # known pixels around the unknown ones that take part, px
+    ring: int = setting(5, minimum=1, maximum=100)
+    # pixels above which the system is solved by conjugate gradients instead of one factorisation
+    direct_limit: int = setting(1_500_000, minimum=0)
+    # px from the nearest known pixel at which filled flow is trusted 1 / e
+    trust_distance: float = setting(20.0, minimum=0.1)
+
+
+@dataclass(frozen=True)
+class SyncConfig(Stage):
+    """When: the offset between two clips. Not in the paper, whose videos were synchronised by hand."""
+
+    # what is used: sound first and then pictures, or one of them alone
+    use: str = setting("both", choices=("both", "sound", "pictures"))
+    # make the offset that sound gives exact by geometry: sound travels only a third of a metre in 1 ms
+    refine: bool = setting(True)
+    # seconds of A that pictures are compared in, if it is longer, and the largest offset they are looked for
+    window: float = setting(30.0, minimum=1)
+    largest_offset: float = setting(20.0, minimum=0)
+    # confidence below which an answer is said to be uncertain, and sound gives way to pictures
+    trusted: float = setting(0.5, minimum=0, maximum=1)
 
 
 @dataclass(frozen=True)
 class Config:
     """All settings, stage by stage."""
 
+    sync: SyncConfig = SyncConfig()
     match: MatchConfig = MatchConfig()
+    fill: FillConfig = FillConfig()
+    refine: RefineConfig = RefineConfig()
 
 
-# What each preset changes. "paper" takes the values of the paper's section 3.1; K and the search range are
-# not given there.
+# What each preset changes. "paper" takes the values of the paper's section 3 and appendix; K, the search
+# range and the weight of the gradients are not given there.
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
     "fast": {
@@ -119,6 +206,7 @@ PRESETS: dict[str, dict[str, Any]] = {
             "truncation_pairwise": 50.0,
             "colour_degree": 1,
             "colour_spread": 1e6,
+            "slanted": False,
             "search": "random",
             "search_range": 0.2,
             "coarse_to_fine": False,
@@ -137,7 +225,19 @@ PRESETS: dict[str, dict[str, Any]] = {
                 "weight_colour_first": 20.0,
                 "weight_colour": 20.0,
             },
-        }
+        },
+        "fill": {"island": 0.0, "hole": 0.0, "epsilon": 1e-4},
+        "refine": {
+            "levels": 3,
+            "iterations": 10,
+            "weight_gradient_stereo": 1.0,
+            "sweeps": 20,
+            "weight_epipolar": 10.0,
+            "smoothness": [31.0, 60.0, 200.0],
+            "contrast": 0.0,
+            "slope": 0.0,
+            "blur": 0.5,
+        },
     },
 }
 

@@ -132,7 +132,10 @@ def _assembled(base: T, values: Mapping[str, Any], prefix: str = "") -> T:
             changes[entry.name] = _assembled(current, values, f"{key}.")
         elif key in values:
             changes[entry.name] = values[key]
-    return replace(base, **changes)  # type: ignore[type-var]
+    try:
+        return replace(base, **changes)  # type: ignore[type-var]
+    except ConfigError as error:  # settings that do not go together
+        raise ConfigError(f"{prefix.rstrip('.')}: {error}") from error
 
 
 def _checked(key: str, value: Any, kind: Any, entry: Field[Any], origin: str = "") -> Any:

@@ -180,3 +180,41 @@ class Truth:
     optical_visible: NDArray[np.bool_]
     loop_visible: NDArray[np.bool_]
     object: NDArray[np.int16]
+
+
+@dataclass(frozen=True, eq=False)
+class SceneFlow:
+    """One time step of a result: what every pixel of picture A at t is, and where it goes.
+
+    Attributes
+    ----------
+    stereo_flow : (H, W, 2) float32
+        From A at t to B at t, px.
+    optical_flow_a : (H, W, 2) float32
+        From A at t to A at t + 1, px.
+    optical_flow_b : (H2, W2, 2) float32
+        From B at t to B at t + 1, px, for the pixels of B.
+    loop_flow : (H, W, 2) float32
+        From A at t to B at t + 1, px.
+    depth : (H, W) float32
+        z in camera A at t, world units; NaN where unknown.
+    motion : (H, W, 3) float32
+        3D displacement to t + 1, world units; NaN where unknown.
+    covariance, motion_covariance : (H, W, 3, 3) float32
+        Of the point and of its motion for noise of 1 px, square world units, to first order.
+    occluded : (H, W) bool
+        Not seen by B at t: the stereo flow is a guess.
+    confidence : (H, W) float32
+        0 (nothing known) .. 1 (certain).
+    """
+
+    stereo_flow: NDArray[np.float32]
+    optical_flow_a: NDArray[np.float32]
+    optical_flow_b: NDArray[np.float32]
+    loop_flow: NDArray[np.float32]
+    depth: NDArray[np.float32]
+    motion: NDArray[np.float32]
+    covariance: NDArray[np.float32]
+    motion_covariance: NDArray[np.float32]
+    occluded: NDArray[np.bool_]
+    confidence: NDArray[np.float32]

@@ -10,6 +10,7 @@ from wideflow.geometry.camera import (
     undistortion_maps,
     unproject,
 )
+from wideflow.geometry.consistency import forward_backward_error
 from wideflow.geometry.epipolar import (
     epipolar_directions,
     fundamental_matrix,
@@ -38,6 +39,7 @@ __all__ = [
     "camera_to_world",
     "epipolar_directions",
     "flow_between",
+    "forward_backward_error",
     "fundamental_matrix",
     "ideal_camera",
     "inside_picture",

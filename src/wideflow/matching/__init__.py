@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from wideflow.config import MatchConfig
 from wideflow.errors import InputError
-from wideflow.geometry import PairGeometry, pixel_grid
-from wideflow.matching.consistency import forward_backward_error
+from wideflow.geometry import PairGeometry, forward_backward_error, pixel_grid
 from wideflow.matching.fundamental import estimate_geometry, reestimate_geometry
 from wideflow.matching.passes import run_passes
 from wideflow.matching.polish import polish

@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 
 from wideflow.matching.cost import BINS
 
+_COS = np.cos(2 * np.pi * np.arange(BINS) / BINS).astype(np.float32)
+_SIN = np.sin(2 * np.pi * np.arange(BINS) / BINS).astype(np.float32)
+
 
 @dataclass(frozen=True)
 class Pattern:
@@ -42,16 +45,17 @@ class Pattern:
 
 
 def describe(
-    grey: NDArray[np.float32], directions: NDArray[np.float32] | None, pattern: Pattern, noise: float
+    maps: NDArray[np.float32], frames: NDArray[np.float32], pattern: Pattern, noise: float
 ) -> NDArray[np.uint8]:
     """Descriptor of every pixel.
 
     Parameters
     ----------
-    grey : (H, W) float32
-        Brightness, 0..1.
-    directions : (H, W, 2) float32 or None
-        Unit vector that the pattern's x axis is laid along; None for the picture's own.
+    maps : (Q, H, W, bins) float32
+        Of `gradient_maps` with the same pattern.
+    frames : (H, W, 2, 2) float32
+        Columns are the vectors in the picture that the pattern's axes are laid along: a rotation to lay it
+        along an epipolar line, with a shear to follow a slanted surface.
     pattern : Pattern
         Where its histograms are taken.
     noise : float
@@ -62,11 +66,9 @@ def describe(
     (H, W, H·Q·T) uint8
         Byte ``k * Q·T + i`` is bin k of histogram i; a histogram's norm is at most 255.
     """
-    if directions is None:
-        directions = np.broadcast_to(np.array([1, 0], np.float32), (*grey.shape, 2))
     offsets, rings = pattern.samples()
-    out = np.empty((*grey.shape, len(offsets) * BINS), np.uint8)
-    _sample(_gradient_maps(grey, pattern), directions, offsets, rings, np.float32(noise), out)
+    out = np.empty((*frames.shape[:2], len(offsets) * BINS), np.uint8)
+    _sample(maps, frames, offsets, rings, np.float32(noise), out)
     return out
 
 
@@ -88,7 +90,7 @@ def _energy(descriptors, out):
             out[y, x] = min(1.0, total / (size // BINS * 255.0**2))
 
 
-def _gradient_maps(grey: NDArray[np.float32], pattern: Pattern) -> NDArray[np.float32]:
+def gradient_maps(grey: NDArray[np.float32], pattern: Pattern) -> NDArray[np.float32]:
     """Positive parts of the directional derivatives, blurred for each ring: (Q, H, W, bins)."""
     smooth = cv2.GaussianBlur(grey, (0, 0), 0.7)
     gx = cv2.Scharr(smooth, cv2.CV_32F, 1, 0, scale=1 / 32)
@@ -105,29 +107,50 @@ def _gradient_maps(grey: NDArray[np.float32], pattern: Pattern) -> NDArray[np.fl
     return maps
 
 
+@njit(cache=True, inline="always", fastmath=True)
+def _octant(x, y):
+    """Eighth of the circle, 0..7, that a direction lies in, and how far through it, 0..1 (to 0.02)."""
+    u, v = abs(x), abs(y)
+    t = min(u, v) / (max(u, v) + np.float32(1e-20))
+    t *= np.float32(1.273) - np.float32(0.273) * t
+    octant = 0 if v <= u else 1  # of the first quarter, then of the one it was folded from
+    if x < 0:
+        octant = 3 - octant
+    if y < 0:
+        octant = 7 - octant
+    return octant, t if octant % 2 == 0 else 1 - t
+
+
 @njit(parallel=True, cache=True, fastmath=True)
-def _sample(maps, directions, offsets, rings, noise, out):
+def _sample(maps, frames, offsets, rings, noise, out):
     rows, columns = maps.shape[1:3]
     n = offsets.shape[0]
     for y in prange(rows):
         histogram = np.empty(BINS, np.float32)
+        low = np.empty(BINS, np.int64)
+        high = np.empty(BINS, np.int64)
+        part = np.empty(BINS, np.float32)
+        length = np.empty(BINS, np.float32)
         for x in range(columns):
-            c, s = directions[y, x, 0], directions[y, x, 1]
-            turn = math.atan2(s, c) * (BINS / (2 * math.pi))
-            whole = math.floor(turn)
-            part = np.float32(turn - whole)
-            first = int(whole) % BINS
+            a, b = frames[y, x, 0, 0], frames[y, x, 0, 1]
+            c, d = frames[y, x, 1, 0], frames[y, x, 1, 1]
+            # a derivative along the pattern's direction k is one along the frame's image of it, which falls
+            # between two bins
+            for k in range(BINS):
+                ex = a * _COS[k] + b * _SIN[k]
+                ey = c * _COS[k] + d * _SIN[k]
+                low[k], part[k] = _octant(ex, ey)
+                high[k] = (low[k] + 1) % BINS
+                length[k] = math.sqrt(ex * ex + ey * ey)
             for i in range(n):
-                ix = int(x + c * offsets[i, 0] - s * offsets[i, 1] + np.float32(0.5))
-                iy = int(y + s * offsets[i, 0] + c * offsets[i, 1] + np.float32(0.5))
+                ix = int(x + a * offsets[i, 0] + b * offsets[i, 1] + np.float32(0.5))
+                iy = int(y + c * offsets[i, 0] + d * offsets[i, 1] + np.float32(0.5))
                 ix = min(max(ix, 0), columns - 1)
                 iy = min(max(iy, 0), rows - 1)
                 total = noise * noise
-                # turning the histogram with the pattern falls between two bins
                 for k in range(BINS):
-                    low = maps[rings[i], iy, ix, (first + k) % BINS]
-                    high = maps[rings[i], iy, ix, (first + k + 1) % BINS]
-                    histogram[k] = low + part * (high - low)
+                    one, two = maps[rings[i], iy, ix, low[k]], maps[rings[i], iy, ix, high[k]]
+                    histogram[k] = length[k] * (one + part[k] * (two - one))
                     total += histogram[k] * histogram[k]
                 scale = np.float32(255) / math.sqrt(total)
                 for k in range(BINS):

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.errors import InputError
-from wideflow.geometry import PairGeometry
-from wideflow.matching.consistency import forward_backward_error
+from wideflow.geometry import PairGeometry, forward_backward_error
 from wideflow.matching.level import grey_bytes
 
 Points = NDArray[np.float64]

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.config import MatchConfig
-from wideflow.geometry import PairGeometry, epipolar_directions, pixel_grid
-from wideflow.matching.daisy import Pattern, describe
+from wideflow.geometry import PairGeometry
+from wideflow.matching.daisy import Pattern, describe, gradient_maps
+from wideflow.matching.slant import Slant, level_frames
 
 Picture = NDArray[np.float32]
 
@@ -23,14 +24,26 @@ class Level:
     Attributes
     ----------
     pictures : pair of (h, w, 3) float32
+    maps : pair of (Q, h, w, bins) float32
+        What descriptors are read from.
     descriptors : pair of (h, w, bytes) uint8
+        Of each picture as a target.
+    sources : list of two (h, w, bytes) uint8
+        Of each picture as a source; `lay` replaces them.
     geometry : PairGeometry or None
         In this level's pixels; None for optical flow.
     """
 
     pictures: tuple[Picture, Picture]
+    maps: tuple[NDArray[np.float32], NDArray[np.float32]]
     descriptors: tuple[NDArray[np.uint8], NDArray[np.uint8]]
+    sources: list[NDArray[np.uint8]]
     geometry: PairGeometry | None
+
+    def lay(self, i: int, slant: Slant, config: MatchConfig) -> None:
+        """Describe picture ``i`` anew as a source, along the surfaces that its flow shows."""
+        frames = slant.frames(_epipole(self.geometry, 1 - i, config))
+        self.sources[i] = describe(self.maps[i], frames, _pattern(config), config.descriptor_noise)
 
 
 def level_count(pictures: tuple[Picture, Picture], config: MatchConfig) -> int:
@@ -48,18 +61,28 @@ def build_level(
     small = tuple(_shrunk(picture, halvings) for picture in pictures)
     if geometry is not None:
         geometry = geometry.rescaled(*(_scale(a, b) for a, b in zip(pictures, small, strict=True)))
-    pattern = Pattern(config.descriptor_radius, config.descriptor_rings, config.descriptor_angles)
-    descriptors = []
+    pattern, maps, descriptors = _pattern(config), [], []
     for i, picture in enumerate(small):
-        directions = None
-        if geometry is not None and config.oriented:
-            height, width = picture.shape[:2]
-            directions = epipolar_directions(geometry.epipoles[i], pixel_grid(width, height)).astype(
-                np.float32
-            )
-        grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
-        descriptors.append(describe(grey, directions, pattern, config.descriptor_noise))
-    return Level((small[0], small[1]), (descriptors[0], descriptors[1]), geometry)
+        maps.append(gradient_maps(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY), pattern))
+        height, width = picture.shape[:2]
+        frames = level_frames(height, width, _epipole(geometry, i, config))
+        descriptors.append(describe(maps[i], frames, pattern, config.descriptor_noise))
+    return Level(
+        pictures=(small[0], small[1]),
+        maps=(maps[0], maps[1]),
+        descriptors=(descriptors[0], descriptors[1]),
+        sources=descriptors.copy(),
+        geometry=geometry,
+    )
+
+
+def _pattern(config: MatchConfig) -> Pattern:
+    return Pattern(config.descriptor_radius, config.descriptor_rings, config.descriptor_angles)
+
+
+def _epipole(geometry: PairGeometry | None, i: int, config: MatchConfig) -> NDArray[np.float64] | None:
+    """What the descriptors of picture ``i`` are laid towards, if anything."""
+    return geometry.epipoles[i] if geometry is not None and config.oriented else None
 
 
 def colour_bytes(picture: Picture) -> NDArray[np.uint8]:

@@ -14,18 +14,19 @@ from numba import njit
 from numpy.typing import NDArray
 
 from wideflow.config import MatchConfig, PassesConfig
-from wideflow.geometry import PairGeometry, pixel_grid
+from wideflow.geometry import PairGeometry, forward_backward_error, pixel_grid
 from wideflow.matching import pmbp
 from wideflow.matching.colour import ColourTransform, fit_colour_transform
-from wideflow.matching.consistency import forward_backward_error
 from wideflow.matching.cost import byte_weights
 from wideflow.matching.daisy import texture
 from wideflow.matching.level import Level, Picture, build_level, colour_bytes, level_count
 from wideflow.matching.search import search_line
+from wideflow.matching.slant import Slant, fit_slant
 
 Flows = tuple[NDArray[np.float32], NDArray[np.float32]]
 _SAMPLE = 6_000  # matches that a colour transform is fitted to
 _AGREE = 2.0  # px of a level: directions that differ by less are taken for true
+_PLAIN = 0.2  # texture at which a pixel tells half as much of a slanted surface
 
 
 @dataclass(eq=False)
@@ -90,16 +91,20 @@ def run_passes(
     transforms = (ColourTransform.identity(config.colour_degree),) * 2
     levels = level_count(pictures, config)
     flows: Flows | None = None
+    slants: list[Slant] | None = None
     for done in range(levels):
         halvings = levels - 1 - done
         size = "x".join(str(-(-side // 2**halvings)) for side in pictures[0].shape[1::-1])
         progress(done, levels, f"matching at {size}")
         level = build_level(pictures, geometry, halvings, config)
+        if slants is not None:
+            for i in range(2):
+                level.lay(i, slants[i].enlarged(*level.pictures[i].shape[:2]), config)
         directions = tuple(
             _start(level, i, None if flows is None else flows[i], transforms[i], config) for i in range(2)
         )
         stage = "coarse" if done == 0 else "final" if halvings == 0 else "middle"
-        _iterate(level, directions, passes, config, stage, last=halvings == 0)
+        slants = _iterate(level, directions, passes, config, stage, last=halvings == 0)
         flows = (directions[0].flow, directions[1].flow)
         transforms = (directions[0].transform, directions[1].transform)
         if reestimate is not None and geometry is not None and halvings > 0:
@@ -126,7 +131,7 @@ def _start(
         geometry = level.geometry if i == 0 else level.geometry.reversed()
         infinity = np.zeros((3, 3)) if geometry.infinity is None else geometry.infinity
         flow = np.empty((height, width, K, 2), np.float32)
-        source, target = level.descriptors[i], level.descriptors[1 - i]
+        source, target = level.sources[i], level.descriptors[1 - i]
         colours = (colour_bytes(level.pictures[i]), colour_bytes(level.pictures[1 - i]))
         weights = byte_weights(1, config.descriptor_cap, 0, 0)
         epipole = geometry.epipoles[1]
@@ -159,13 +164,17 @@ def _iterate(
     config: MatchConfig,
     stage: str,
     last: bool,
-) -> None:
-    """All passes of one level, with the settings of its stage: coarse, middle or final."""
+) -> list[Slant] | None:
+    """All passes of one level, with the settings of its stage: coarse, middle or final.
+
+    Returns what the flows tell of slanted surfaces, for the next level.
+    """
     iterations = getattr(passes, f"{stage}_iterations")
     pairwise = getattr(passes, f"{stage}_pairwise")
     tries = getattr(config, f"{stage}_tries")
     coarsest = stage == "coarse"
     step = config.step
+    slants = None
     for number, (count, w_p) in enumerate(zip(iterations, pairwise, strict=True)):
         for i, direction in enumerate(directions):
             seed = config.seed * 1_000_003 + level.pictures[0].shape[0] * 10_007 + number * 101 + i * 53
@@ -174,12 +183,29 @@ def _iterate(
         step *= 0.7**count
         ended = number + 1 == len(iterations)
         if ended and last:
-            return
+            return None
         if coarsest or ended:
             if config.colour_transform:
                 _fit_colours(level, directions, config.colour_degree)
             if config.exchange:
                 _exchange(directions)
+            if config.slanted and level.geometry is not None:
+                slants = _fit_slants(level, directions)
+                if not ended:
+                    for i, slant in enumerate(slants):
+                        level.lay(i, slant, config)
+    return slants
+
+
+def _fit_slants(level: Level, directions: tuple[Direction, ...]) -> list[Slant]:
+    """Locally affine flows of both directions, from pixels on which they agree and that have texture."""
+    slants = []
+    for i, direction in enumerate(directions):
+        flow = np.ascontiguousarray(direction.best)
+        agreed = forward_backward_error(flow, directions[1 - i].best) < _AGREE
+        seen = texture(level.descriptors[i])
+        slants.append(fit_slant(level.pictures[i], flow, agreed * seen / (seen + _PLAIN)))
+    return slants
 
 
 def _propagate(
@@ -196,7 +222,7 @@ def _propagate(
     config: MatchConfig,
 ) -> None:
     """One pass of one direction: ``count`` iterations of belief propagation."""
-    source, target = level.descriptors[i], level.descriptors[1 - i]
+    source, target = level.sources[i], level.descriptors[1 - i]
     here, there = level.pictures[i], level.pictures[1 - i]
     colours = (colour_bytes(direction.transform(here)), colour_bytes(there))
     F, w_e = np.zeros((3, 3)), 0.0

@@ -1,0 +1,25 @@
+"""The compiled part of `wideflow.geometry.consistency`."""
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+
+
+@njit(parallel=True, cache=True)
+def round_trip(
+    forward: NDArray[np.float32], backward: NDArray[np.float32], error: NDArray[np.float32]
+) -> None:
+    """Write the way there and back of each pixel; the arrays are those of `forward_backward_error`."""
+    rows, columns = error.shape
+    for y in prange(rows):
+        for x in range(columns):
+            u, v = forward[y, x, 0], forward[y, x, 1]
+            error[y, x] = np.inf
+            if not (np.isfinite(u) and np.isfinite(v)):
+                continue
+            tx, ty = int(np.floor(x + u + 0.5)), int(np.floor(y + v + 0.5))
+            if 0 <= tx < backward.shape[1] and 0 <= ty < backward.shape[0]:
+                du, dv = u + backward[ty, tx, 0], v + backward[ty, tx, 1]
+                e = np.sqrt(du * du + dv * dv)
+                if np.isfinite(e):
+                    error[y, x] = e
