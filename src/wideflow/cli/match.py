@@ -40,6 +40,9 @@ def run(
     mask: Annotated[
         Path | None, Option(help="PNG to write: white where the second picture does not show the pixel.")
     ] = None,
+    fill: Annotated[
+        bool, Option("--fill", help="Complete the flow where it is occluded or mismatched.")
+    ] = False,
     config: ConfigFile = None,
     settings: Settings = None,
     preset: Preset = "default",
@@ -52,9 +55,11 @@ def run(
     """Find every pixel of one picture in another: a dense correspondence field.
 
     With a rig whose lenses distort, both pictures are undistorted first; flow
-    and mask are then those of the undistorted pictures.
+    and mask are then those of the undistorted pictures. With --fill, pixels that
+    the second picture does not show get the flow of what they belong to.
     """
-    matching = load_config(config, settings or (), preset).match
+    stages = load_config(config, settings or (), preset)
+    matching = stages.match
     if seed is not None:
         matching = replace(matching, seed=seed)
     _check_options(kind, rig, frame)
@@ -81,13 +86,20 @@ def run(
         from wideflow.matching import match
 
         found = match(pictures[0], pictures[1], kind, views, matching, progress)
-    write_flow(out, np.where(known[..., None], found.forward.uv, np.float32(np.nan)))
-    occluded = found.occluded | ~known
+    flow, occluded = found.forward, found.occluded | ~known
+    if fill:
+        from wideflow.filling import fill as complete
+        from wideflow.filling import find_occluded
+
+        occluded = find_occluded(flow.uv, found.backward.uv, stages.fill) | ~known
+        flow = complete(pictures[0], flow, occluded, stages.fill)
+    write_flow(out, np.where(known[..., None], flow.uv, np.float32(np.nan)))
     if mask is not None:
         write_image(mask, occluded)
     if not quiet:
-        height, width = found.forward.shape
-        print(f"{out}: flow of {width}x{height} pixels, {occluded.mean():.0%} of them occluded")
+        height, width = flow.shape
+        filled = " and filled" if fill else ""
+        print(f"{out}: flow of {width}x{height} pixels, {occluded.mean():.0%} of them occluded{filled}")
 
 
 def _check_options(kind: str, rig: Path | None, frame: int | None) -> None:

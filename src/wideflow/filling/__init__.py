@@ -1,0 +1,110 @@
+"""Occlusions: find them, and complete the flow without blurring its edges (paper, section 3.2)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wideflow.config import FillConfig
+from wideflow.errors import InputError
+from wideflow.filling.completion import complete_by_colour, complete_by_diffusion
+from wideflow.filling.occlusion import find_occluded
+from wideflow.types import Flow
+
+__all__ = ["fill", "find_occluded"]
+
+
+def fill(
+    picture: ArrayLike, flow: Flow | ArrayLike, occluded: ArrayLike, config: FillConfig | None = None
+) -> Flow:
+    """Complete the flow of occluded pixels as a locally linear function of the picture's colours.
+
+    Parameters
+    ----------
+    picture : (H, W, 3) or (H, W), uint8, uint16 or float in 0..1
+        The picture that the flow starts from.
+    flow : Flow, or (H, W, 2) float
+        Pixels, (x, y). Where it is not finite it is filled, whatever ``occluded`` says.
+    occluded : (H, W) bool
+        Pixels whose flow is not to be believed, such as those of `find_occluded`.
+    config : FillConfig, optional
+        The default settings unless given.
+
+    Returns
+    -------
+    Flow
+        Finite everywhere; known pixels as they were given. The confidence of a filled pixel is that of the
+        known pixels it was filled from, less the further away they are.
+
+    Raises
+    ------
+    InputError
+        Arrays that do not fit together, or a flow without any known pixel.
+    """
+    config = FillConfig() if config is None else config
+    colours = _checked_picture(picture)
+    uv, confidence = _checked_flow(flow, colours.shape[:2])
+    hidden = np.asarray(occluded)
+    if hidden.dtype != np.bool_ or hidden.shape != colours.shape[:2]:
+        raise InputError(
+            f"the occlusion mask must be boolean of shape {colours.shape[:2]}, not {hidden.dtype} of shape "
+            f"{hidden.shape}"
+        )
+    unknown = hidden | ~np.isfinite(uv).all(axis=2)
+    if unknown.all():
+        raise InputError("the flow has no known pixel, so there is nothing to fill it from; match again")
+    if not unknown.any():
+        return Flow(uv, confidence)
+    values = np.where(unknown[..., None], np.float32(0), np.dstack([uv, confidence]))
+    if config.method == "diffusion":
+        completed = complete_by_diffusion(values, unknown, config)
+    else:
+        completed = complete_by_colour(colours, values, unknown, config)
+    trust = np.clip(completed[..., 2], 0, 1) * np.exp(-_distance(unknown) / np.float32(config.trust_distance))
+    return Flow(
+        np.ascontiguousarray(completed[..., :2]), np.where(unknown, trust, confidence).astype(np.float32)
+    )
+
+
+def _distance(unknown: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Pixels from each unknown pixel to the nearest known one."""
+    import cv2
+
+    distance = cv2.distanceTransform(unknown.astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
+    return np.asarray(distance, np.float32)
+
+
+def _checked_picture(array: ArrayLike) -> NDArray[np.float32]:
+    """(H, W, 3) float32 in 0..1."""
+    try:
+        picture = np.asarray(array)
+    except ValueError as error:
+        raise InputError("the picture is not an array; its rows differ in length") from error
+    if picture.dtype.kind not in "buif":
+        raise InputError(f"the picture holds {picture.dtype} instead of numbers; read it with read_image")
+    if picture.ndim == 2:
+        picture = np.repeat(picture[..., None], 3, axis=2)
+    if picture.ndim != 3 or picture.shape[2] != 3 or picture.size == 0:
+        raise InputError(f"the picture has shape {np.shape(array)}; it must be (H, W) or (H, W, 3)")
+    if picture.dtype in (np.uint8, np.uint16):
+        picture = picture / np.float32(np.iinfo(picture.dtype).max)
+    picture = np.ascontiguousarray(picture, np.float32)
+    if not np.isfinite(picture).all():
+        raise InputError("the picture holds values that are not finite")
+    if picture.min() < -0.01 or picture.max() > 1.01:
+        raise InputError("the picture has values outside 0..1; scale it, or give it as uint8 or uint16")
+    return picture
+
+
+def _checked_flow(
+    flow: Flow | ArrayLike, shape: tuple[int, ...]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """uv and confidence; 1 where known if none is given."""
+    uv = np.asarray(flow.uv if isinstance(flow, Flow) else flow, np.float32)
+    if uv.shape != (*shape, 2):
+        raise InputError(f"the flow has shape {uv.shape}; with this picture it must be {(*shape, 2)}")
+    known = np.isfinite(uv).all(axis=2)
+    confidence = flow.confidence if isinstance(flow, Flow) else known.astype(np.float32)
+    if confidence.shape != shape:
+        raise InputError(f"the confidence has shape {confidence.shape}; with this picture it must be {shape}")
+    return uv, np.nan_to_num(np.asarray(confidence, np.float32))

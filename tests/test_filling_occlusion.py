@@ -1,0 +1,85 @@
+"""The occlusion mask: closed forms, islands, and rendered scenes with known visibility."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from shared_data import shared
+from wideflow.config import FillConfig
+from wideflow.errors import InputError
+from wideflow.evaluate.handheld import read_handheld
+from wideflow.evaluate.metrics import occlusion_scores
+from wideflow.filling import find_occluded
+
+RAW = FillConfig(island=0.0, hole=0.0)
+
+
+def shifted(height: int, width: int, by: float) -> tuple[np.ndarray, np.ndarray]:
+    forward = np.zeros((height, width, 2), np.float32)
+    forward[..., 0] = by
+    return forward, -forward
+
+
+def test_what_leaves_the_frame_is_occluded_in_both_directions() -> None:
+    forward, backward = shifted(20, 30, 6)
+    assert np.array_equal(find_occluded(forward, backward), np.arange(30)[None].repeat(20, 0) >= 24)
+    assert np.array_equal(find_occluded(backward, forward), np.arange(30)[None].repeat(20, 0) < 6)
+
+
+@pytest.mark.parametrize(("error", "expected"), [(2.9, False), (3.1, True)])
+def test_the_threshold_is_three_pixels(error: float, expected: bool) -> None:
+    forward, backward = shifted(20, 30, 0)
+    backward[8:14, 9:20, 1] = error
+    occluded = find_occluded(forward, backward, RAW)
+    assert occluded[8:14, 9:20].all() == expected
+    assert not occluded[:8].any()
+
+
+def test_unknown_flow_is_occluded() -> None:
+    forward, backward = shifted(20, 30, 0)
+    forward[5, 5], backward[7, 7] = np.nan, np.nan
+    assert np.argwhere(find_occluded(forward, backward, RAW)).tolist() == [[5, 5], [7, 7]]
+
+
+def test_a_small_island_of_other_flow_is_chance_and_a_large_one_is_not() -> None:
+    forward, backward = shifted(60, 60, 0)
+    for y, x, size in ((5, 5, 4), (20, 20, 20)):  # both agree with their way back
+        forward[y : y + size, x : x + size, 0] = 8
+        backward[y : y + size, x + 8 : x + 8 + size, 0] = -8
+    config = replace(RAW, island=0.02)  # 72 pixels
+    raw, cleaned = find_occluded(forward, backward, RAW), find_occluded(forward, backward, config)
+    assert not raw[5:9, 5:9].any()
+    assert cleaned[5:9, 5:9].all()
+    assert not cleaned[20:40, 20:40].any()
+    assert np.array_equal(np.delete(cleaned, range(5, 9), 0), np.delete(raw, range(5, 9), 0))
+
+
+def test_small_holes_are_left_and_closing_joins() -> None:
+    forward, backward = shifted(40, 40, 0)
+    backward[5:7, 5:7] = 50
+    backward[20:30, 10:18] = backward[20:30, 20:28] = 50  # two columns between them
+    holes = find_occluded(forward, backward, replace(RAW, hole=0.01))
+    assert not holes[:10].any()
+    assert holes[25, 12]
+    assert not holes[25, 18:20].any()
+    closed = find_occluded(forward, backward, replace(RAW, closing=2))
+    assert closed[25, 18:20].all()
+
+
+def test_pictures_may_differ_in_size_and_shapes_are_checked() -> None:
+    forward, backward = np.zeros((20, 30, 2), np.float32), np.zeros((25, 24, 2), np.float32)
+    occluded = find_occluded(forward, backward)
+    assert occluded.shape == (20, 30)
+    assert np.array_equal(occluded.all(axis=0), np.arange(30) >= 24)
+    with pytest.raises(InputError, match="must have shape"):
+        find_occluded(forward[..., 0], backward)
+
+
+def test_true_flows_give_the_true_mask() -> None:
+    """With perfect matches only the mask's own mistakes are left."""
+    scene = read_handheld(shared("handheld/scene15"))
+    flows = [scene.flows(camera, 0).stereo for camera in (0, 1)]
+    truth = scene.truth(0, 0)
+    scores = occlusion_scores(find_occluded(*flows), ~truth.stereo_visible, np.isfinite(flows[0]).all(axis=2))
+    assert scores.f1 > 97
