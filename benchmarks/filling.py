@@ -13,7 +13,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from benchmarks.match import _deepflow_seconds
+from benchmarks.yardstick import deepflow_seconds
 from wideflow.config import FillConfig
 from wideflow.evaluate.handheld import read_handheld
 from wideflow.filling import fill
@@ -31,7 +31,7 @@ def main() -> None:
             render(Path(folder) / "scene", SynthConfig(angle=15, size=size, seed=30))
             scene = read_handheld(Path(folder) / "scene")
             first, second, truth = scene.image(0, 0), scene.image(1, 0), scene.flows(0, 0).stereo
-            deepflow = _deepflow_seconds(first, second)
+            deepflow = deepflow_seconds(first, second)
             for share in SHARES:
                 unknown = blobs(first.shape[:2], share)
                 for method in ("laplacian", "diffusion"):

@@ -1,6 +1,6 @@
 """Dense matching: error, time as a ratio to DeepFlow, and memory, on scenes rendered by `wideflow synth`.
 
-Scenes of the handheld layout in the folder that WIDEFLOW_HANDHELD names are measured too.
+Scenes of the handheld layout in `handheld`, in the folder that WIDEFLOW_DATA names, are measured too.
 """
 
 from __future__ import annotations
@@ -9,83 +9,109 @@ import os
 import resource
 import tempfile
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-import cv2
 import numpy as np
 
-from wideflow.config import load_config
+from benchmarks.yardstick import deepflow_seconds
+from wideflow.config import MatchConfig
 from wideflow.evaluate.handheld import HandheldScene, read_handheld
 from wideflow.evaluate.metrics import flow_scores
+from wideflow.geometry import PairGeometry
 from wideflow.matching import match
+from wideflow.matching.passes import run_passes
 from wideflow.synth import SynthConfig, render
+from wideflow.types import View
 
 SIZES = ((480, 270), (960, 540), (1920, 1080))
 ANGLES = (8, 15, 25, 40)
 HEAD = "| kind | visible > 3 px | mean | median | time / DeepFlow |\n|---|---|---|---|---|---|"
 
 
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two pictures with true flow."""
+
+    first: np.ndarray
+    second: np.ndarray
+    kind: str
+    views: tuple[View, View] | None
+    truth: np.ndarray
+    visible: np.ndarray
+
+
 def main() -> None:
-    """Print one table by scene and one by picture size."""
+    """Print a table by scene, one by picture size and one by stage."""
     print(f"| scene {HEAD}")
     with tempfile.TemporaryDirectory() as folder:
-        for scene in _scenes(Path(folder)):
+        for scene in scenes(Path(folder)):
             for kind in ("stereo", "optical"):
-                _row(scene, kind)
-        print(
-            "\n| size | kind | visible > 3 px | mean | median | time / DeepFlow |\n|---|---|---|---|---|---|"
-        )
+                _row(scene.path.name, pair_of(scene, kind))
+        print(f"\n| size {HEAD}")
         for size in SIZES:
             render(Path(folder) / "sized", SynthConfig(angle=15, size=size, seed=30))
-            scene = read_handheld(Path(folder) / "sized")
+            sized = read_handheld(Path(folder) / "sized")
             for kind in ("stereo", "optical"):
-                _row(scene, kind, name="x".join(map(str, size)))
+                _row("x".join(map(str, size)), pair_of(sized, kind))
+            if size == (960, 540):
+                stages = [pair_of(sized, kind) for kind in ("stereo", "optical")]
+    print(f"\n| stage {HEAD}")
+    for pair in stages:
+        _stages(pair)
     print(f"\npeak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GB")
 
 
-def _scenes(folder: Path):
-    root = os.environ.get("WIDEFLOW_HANDHELD")
+def scenes(folder: Path) -> Iterator[HandheldScene]:
+    """Those that WIDEFLOW_DATA has, then one of each angle, rendered into ``folder``."""
+    root = os.environ.get("WIDEFLOW_DATA")
     if root:
-        yield from (
-            read_handheld(path) for path in sorted(Path(root).iterdir()) if (path / "cam0_0001.png").exists()
-        )
+        folders = sorted(Path(root, "handheld").iterdir())
+        yield from (read_handheld(path) for path in folders if (path / "cam0_0001.png").exists())
     for seed, angle in enumerate(ANGLES, start=30):
         out = folder / f"synth{angle:02d}"
         render(out, SynthConfig(angle=angle, seed=seed, weak=0.33 if angle == 15 else 0.0))
         yield read_handheld(out)
 
 
-def _row(scene: HandheldScene, kind: str, name: str | None = None) -> None:
-    frame, truth, flows = scene.rig.frames[0], scene.truth(0, 0), scene.flows(0, 0)
+def pair_of(scene: HandheldScene, kind: str) -> Pair:
+    """The first stereo pair of a scene, or the first two pictures of its camera A."""
+    truth, flows = scene.truth(0, 0), scene.flows(0, 0)
     if kind == "stereo":
-        first, second, views = scene.image(0, 0), scene.image(1, 0), frame.views
-        expected, visible = flows.stereo, truth.stereo_visible
-    else:
-        first, second, views = scene.image(0, 0), scene.image(0, 1), None
-        expected, visible = flows.optical, truth.optical_visible
-    config = load_config().match
-    match(first[:64, :64], first[:64, :64], "optical", config=config)  # compiled before the clock starts
+        views, expected, visible = scene.rig.frames[0].views, flows.stereo, truth.stereo_visible
+        return Pair(scene.image(0, 0), scene.image(1, 0), kind, views, expected, visible)
+    return Pair(scene.image(0, 0), scene.image(0, 1), kind, None, flows.optical, truth.optical_visible)
+
+
+def _row(name: str, pair: Pair) -> None:
+    match(pair.first[:64, :64], pair.first[:64, :64], "optical")  # compiled before the clock starts
     start = time.perf_counter()
-    found = match(first, second, kind, views, config)
+    found = match(pair.first, pair.second, pair.kind, pair.views)
     seconds = time.perf_counter() - start
-    scores = flow_scores(found.forward.uv, expected, visible).visible
-    ratio = seconds / _deepflow_seconds(first, second)
-    row = (
-        name or scene.path.name,
-        kind,
-        f"{scores.bad[3]:.1f} %",
-        f"{scores.mean:.2f}",
-        f"{scores.median:.2f}",
-    )
+    print_scores(name, pair, found.forward.uv, seconds / deepflow_seconds(pair.first, pair.second))
+
+
+def _stages(pair: Pair) -> None:
+    """Error of the flow as each level leaves it, enlarged, and of the whole match; time of each."""
+    unit = deepflow_seconds(pair.first, pair.second)
+    geometry = None if pair.views is None else PairGeometry.from_views(*pair.views)
+    total, start = 0.0, time.perf_counter()
+    for matches in run_passes((pair.first, pair.second), geometry, MatchConfig()):
+        seconds = time.perf_counter() - start
+        small = matches.flows[0]
+        step = round(pair.first.shape[1] / small.shape[1])
+        large = step * small.repeat(step, axis=0).repeat(step, axis=1)[: pair.truth.shape[0]]
+        print_scores(f"level {small.shape[1]}x{small.shape[0]}", pair, large, seconds / unit)
+        total, start = total + seconds, time.perf_counter()
+    start = time.perf_counter()
+    found = match(pair.first, pair.second, pair.kind, pair.views)
+    seconds = time.perf_counter() - start - total
+    print_scores("polish and check", pair, found.forward.uv, max(seconds, 0) / unit)
+
+
+def print_scores(name: str, pair: Pair, flow: np.ndarray, ratio: float) -> None:
+    """One row of a table."""
+    scores = flow_scores(flow, pair.truth, pair.visible).visible
+    row = (name, pair.kind, f"{scores.bad[3]:.1f} %", f"{scores.mean:.2f}", f"{scores.median:.2f}")
     print("|", " | ".join(row), f"| {ratio:.1f} |", flush=True)
-
-
-def _deepflow_seconds(first: np.ndarray, second: np.ndarray) -> float:
-    grey = [(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY) * 255).astype(np.uint8) for picture in (first, second)]
-    algorithm = cv2.optflow.createOptFlow_DeepFlow()
-    times = []
-    for _ in range(2):
-        start = time.perf_counter()
-        algorithm.calc(grey[0], grey[1], None)
-        times.append(time.perf_counter() - start)
-    return min(times)

@@ -79,7 +79,7 @@ def match(
         geometry = _geometry_of_views(pictures, views)
     elif kind == "stereo":
         geometry, reestimate = estimate_geometry(pictures), reestimate_geometry
-    matches = run_passes(pictures, geometry, config, reestimate, progress)
+    *_, matches = run_passes(pictures, geometry, config, reestimate, progress)
     flows = matches.flows
     if config.polish:
         flows = (

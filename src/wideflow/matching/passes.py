@@ -6,7 +6,7 @@ tell the colour transform and, where the cameras are unknown, the fundamental ma
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,7 +55,7 @@ class Direction:
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """What the passes leave, both ways: best flow, its cost, each pixel's texture, the colours."""
+    """What the passes of a level leave, both ways: best flow, its cost, each pixel's texture, the colours."""
 
     flows: Flows
     costs: tuple[NDArray[np.float32], NDArray[np.float32]]
@@ -70,8 +70,8 @@ def run_passes(
     config: MatchConfig,
     reestimate: Callable[[PairGeometry, Flows, float], PairGeometry] | None = None,
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
-) -> Matches:
-    """Match two pictures in both directions.
+) -> Iterator[Matches]:
+    """Match two pictures in both directions, level by level; the last level has the size of the pictures.
 
     Parameters
     ----------
@@ -107,13 +107,13 @@ def run_passes(
         slants = _iterate(level, directions, passes, config, stage, last=halvings == 0)
         flows = (directions[0].flow, directions[1].flow)
         transforms = (directions[0].transform, directions[1].transform)
+        best = (np.ascontiguousarray(directions[0].best), np.ascontiguousarray(directions[1].best))
+        costs = (directions[0].costs[:, :, 0], directions[1].costs[:, :, 0])
+        textures = (texture(level.descriptors[0]), texture(level.descriptors[1]))
+        yield Matches(best, costs, textures, transforms, geometry)
         if reestimate is not None and geometry is not None and halvings > 0:
-            geometry = reestimate(geometry, (directions[0].best, directions[1].best), 2.0**halvings)
+            geometry = reestimate(geometry, best, 2.0**halvings)
     progress(levels, levels, "matched")
-    best = (np.ascontiguousarray(directions[0].best), np.ascontiguousarray(directions[1].best))
-    costs = (directions[0].costs[:, :, 0], directions[1].costs[:, :, 0])
-    textures = (texture(level.descriptors[0]), texture(level.descriptors[1]))
-    return Matches(best, costs, textures, transforms, geometry)
 
 
 def _start(
