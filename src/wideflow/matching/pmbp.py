@@ -144,7 +144,8 @@ def sweep(source, target, colours, F, flow, costs, belief, messages, colour, cha
     colour : int
         Which half of the checkerboard.
     chance : (uint64, float32, int)
-        Seed of this sweep, how far random steps go in pixels, how many a pixel tries.
+        Seed of this sweep, how far random steps go in pixels, how many a pixel tries; after one for each
+        particle they go half as far, and so on.
     far : bool
         Also take labels from a few pixels away, which spreads a good one faster.
     smooth : (float32, float32)
@@ -171,10 +172,12 @@ def sweep(source, target, colours, F, flow, costs, belief, messages, colour, cha
                     if math.isnan(u):
                         continue
                 else:
+                    # each particle in turn, then each again at half the distance
                     k = (i - given) % max(kept, 1)
+                    reach = radius * np.float32(0.5) ** ((i - given) // K)
                     state, r1 = _uniform(state)
                     state, r2 = _uniform(state)
-                    u, v = _step(F, x, y, new_flow[k, 0], new_flow[k, 1], r1, r2, radius, on_line)
+                    u, v = _step(F, x, y, new_flow[k, 0], new_flow[k, 1], r1, r2, reach, on_line)
                 if not _is_new(new_flow, kept, u, v):
                     continue
                 worst = new_belief[K - 1] if kept == K else IMPOSSIBLE

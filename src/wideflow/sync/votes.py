@@ -1,0 +1,80 @@
+"""From many votes for an offset, most of them wrong, to the one that the true ones share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wideflow.sync.lags import parabola_peak
+
+_STEP = 0.002  # seconds from one examined offset to the next
+_BLUR = 0.008  # seconds within which votes agree
+_PIXEL = 0.5  # px to which a tracked point is known
+_NEAR = 0.05  # seconds about the winner that belong to its own peak
+_SHY = 3.0  # votes that a pair of frames must have to be heard
+_FEWEST_VOTES, _FEWEST_VOICES = 6, 3
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """What one pair of frames says.
+
+    Attributes
+    ----------
+    offset : (M,) float64
+        Offset in seconds that each moving point asks for.
+    speed : (M,) float64
+        How fast it crosses its epipolar line, in pixels per second: the faster, the surer.
+    low, high : float
+        Offsets between which this pair could have voted.
+    """
+
+    offset: NDArray[np.float64]
+    speed: NDArray[np.float64]
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Election:
+    """The offset with most support.
+
+    ``lead`` is the factor by which it is ahead of every other, 1 a draw; ``voices`` how many pairs of frames
+    stand behind it. Neither is enough alone: where hardly any pair votes, chance leads easily.
+    """
+
+    offset: float
+    lead: float
+    voices: int
+
+    @property
+    def confidence(self) -> float:
+        """0..1; set on rendered clips, with parts that share no moment as the counter-example."""
+        clear = 1 / (1 + np.exp(-(min(self.lead, 10.0) - 1.5) / 0.12))
+        return float(clear * (1 - np.exp(-((self.voices / 5) ** 2))))
+
+
+def count_votes(pairs: list[Votes], low: float, high: float) -> Election | None:
+    """The offset between ``low`` and ``high`` that most pairs of frames share; None if hardly any votes."""
+    offsets = np.arange(low, high + _STEP / 2, _STEP)
+    total, able = np.zeros(len(offsets)), np.zeros(len(offsets))
+    for pair in pairs:
+        able += (offsets >= pair.low) & (offsets <= pair.high)
+        sigma = np.hypot(_BLUR, _PIXEL / pair.speed)
+        bells = np.exp(-0.5 * ((offsets[:, None] - pair.offset) / sigma) ** 2) * (_BLUR / sigma)
+        # its share of the votes: a pair with a wrong geometry has many votes and all at one place
+        total += bells.sum(axis=1) / (_SHY + len(pair.offset))
+    score = total / np.sqrt(able + 2)
+    if not score.any():
+        return None
+    best = int(np.argmax(score))
+    offset = float(offsets[0] + parabola_peak(score, best) * _STEP)
+    near = [int(np.count_nonzero(np.abs(pair.offset - offset) < 2 * _BLUR)) for pair in pairs]
+    voices = int(np.count_nonzero(near))
+    if sum(near) < _FEWEST_VOTES or voices < _FEWEST_VOICES:
+        return None
+    others = score[np.abs(offsets - offsets[best]) > _NEAR]
+    rival = float(others.max()) if others.size else 0.0
+    return Election(offset, float(score[best]) / max(rival, 0.1 * float(score[best])), voices)
