@@ -1,10 +1,17 @@
-"""``python -m benchmarks [match]``: run the named benchmarks, or all of them."""
+"""``python -m benchmarks [NAME ...]``: run the named benchmarks, or all of them."""
 
 import sys
 
-from benchmarks import match
+from benchmarks import ablation, filling, match, pictures, refine, sync
 
-BENCHMARKS = {"match": match.main}
+BENCHMARKS = {
+    "match": match.main,
+    "ablation": ablation.main,
+    "pictures": pictures.main,
+    "filling": filling.main,
+    "refine": refine.main,
+    "sync": sync.main,
+}
 
 for name in sys.argv[1:] or BENCHMARKS:
     if name not in BENCHMARKS:

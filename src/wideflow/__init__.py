@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from wideflow.config import Config, load_config
     from wideflow.errors import WideflowError
     from wideflow.files import read_flow, read_image, read_rig, write_flow, write_rig
+    from wideflow.filling import fill
     from wideflow.matching import Match, match
+    from wideflow.sync import Sync, synchronise
     from wideflow.types import Camera, Flow, Rig, RigFrame, Truth, View
+    from wideflow.video.read import Video
 
 __all__ = [
     "Camera",
@@ -23,14 +26,18 @@ __all__ = [
     "Match",
     "Rig",
     "RigFrame",
+    "Sync",
     "Truth",
+    "Video",
     "View",
     "WideflowError",
+    "fill",
     "load_config",
     "match",
     "read_flow",
     "read_image",
     "read_rig",
+    "synchronise",
     "write_flow",
     "write_rig",
 ]
@@ -39,8 +46,11 @@ _HOMES = {
     "wideflow.config": ("Config", "load_config"),
     "wideflow.errors": ("WideflowError",),
     "wideflow.files": ("read_flow", "read_image", "read_rig", "write_flow", "write_rig"),
+    "wideflow.filling": ("fill",),
     "wideflow.matching": ("Match", "match"),
+    "wideflow.sync": ("Sync", "synchronise"),
     "wideflow.types": ("Camera", "Flow", "Rig", "RigFrame", "Truth", "View"),
+    "wideflow.video.read": ("Video",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
