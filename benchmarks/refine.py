@@ -1,7 +1,7 @@
 """Scene flow of four frames: error after each stage, time as a ratio to DeepFlow, and memory.
 
-Scenes are rendered by `wideflow synth`; those of the handheld layout in the folder that WIDEFLOW_HANDHELD
-names are measured too. Depth and motion are judged where all four pictures see the pixel, edges within 5 px
+Scenes are rendered by `wideflow synth`; those in `handheld` in the folder that WIDEFLOW_DATA names are
+measured too. Depth and motion are judged where all four pictures see the pixel, edges within 5 px
 of a true depth edge.
 """
 
@@ -16,13 +16,13 @@ from pathlib import Path
 import cv2
 import numpy as np
 
+from benchmarks.yardstick import deepflow_seconds
 from wideflow.config import RefineConfig, load_config
 from wideflow.evaluate.handheld import HandheldScene, read_handheld
 from wideflow.evaluate.metrics import depth_scores, flow_scores, motion_scores
 from wideflow.filling import fill, find_occluded
 from wideflow.geometry import fundamental_matrix
 from wideflow.matching import match
-from wideflow.matching.colour import fit_colour_transform
 from wideflow.refine import FlowLoop, Refinement, close_loop, lift_flows, refine_flows
 from wideflow.synth import SynthConfig, render
 
@@ -43,9 +43,9 @@ def main() -> None:
 
 
 def _scenes(folder: Path):
-    root = os.environ.get("WIDEFLOW_HANDHELD")
+    root = os.environ.get("WIDEFLOW_DATA")
     if root:
-        paths = sorted(path for path in Path(root).iterdir() if (path / "cam0_0001.png").exists())
+        paths = sorted(path for path in Path(root, "handheld").iterdir() if (path / "cam0_0001.png").exists())
         yield from map(read_handheld, paths)
     for seed, angle in enumerate(ANGLES, start=60):
         render(folder / f"synth{angle:02d}", SynthConfig(angle=angle, seed=seed))
@@ -68,10 +68,10 @@ def _measure(scene: HandheldScene) -> None:
     _row(scene, "match", close_loop(*raw.values(), *hidden.values())[0])
     start, loop_error = close_loop(*filled.values(), *hidden.values())
     _row(scene, "fill", start)
-    change = _colours(a, b, found["stereo"])
+    change = found["stereo"].colours
     pictures = change(a), b, change(a_next), b_next
     fundamental = [fundamental_matrix(*frame.views) for frame in frames]
-    unit = _deepflow_seconds(a, a_next)
+    unit = deepflow_seconds(a, a_next)
     for name, config in (("refine", RefineConfig()), ("refine, paper", load_config(preset="paper").refine)):
         result, seconds = _timed(pictures, fundamental, start, config)
         _row(scene, name, result.flows, seconds / unit)
@@ -80,14 +80,6 @@ def _measure(scene: HandheldScene) -> None:
                 *frames, result.flows, found["stereo"].forward.confidence, loop_error, result.penalty
             )
     _confidence(scene, lifted.depth, lifted.confidence)
-
-
-def _colours(first: np.ndarray, second: np.ndarray, found):
-    """The transform of A's colours into B's, from matches on which both directions agree."""
-    y, x = np.nonzero(~found.occluded)
-    target = np.rint(np.stack([x, y], axis=1) + found.forward.uv[y, x]).astype(int)
-    target = np.clip(target, 0, np.array(second.shape[1::-1]) - 1)
-    return fit_colour_transform(first[y, x], second[target[:, 1], target[:, 0]], 3)
 
 
 def _timed(pictures, fundamental, start: FlowLoop, config: RefineConfig) -> tuple[Refinement, float]:
@@ -133,14 +125,3 @@ def _confidence(scene: HandheldScene, depth: np.ndarray, confidence: np.ndarray)
     sure = confidence[known] >= np.median(confidence[known])
     share = 100 * np.count_nonzero(wrong & sure) / np.count_nonzero(wrong)
     print(f"| {scene.path.name} | confidence | {share:.1f} % of all wrong depths in the surer half |||||||")
-
-
-def _deepflow_seconds(first: np.ndarray, second: np.ndarray) -> float:
-    grey = [(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY) * 255).astype(np.uint8) for picture in (first, second)]
-    algorithm = cv2.optflow.createOptFlow_DeepFlow()
-    times = []
-    for _ in range(3):
-        start = time.perf_counter()
-        algorithm.calc(grey[0], grey[1], None)
-        times.append(time.perf_counter() - start)
-    return min(times)

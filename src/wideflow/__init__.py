@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from wideflow.files import read_flow, read_image, read_rig, write_flow, write_rig
     from wideflow.filling import fill
     from wideflow.matching import Match, match
+    from wideflow.pipeline import scene_flow
     from wideflow.sync import Sync, synchronise
-    from wideflow.types import Camera, Flow, Rig, RigFrame, Truth, View
+    from wideflow.types import Camera, Flow, Rig, RigFrame, SceneFlow, Truth, View
     from wideflow.video.read import Video
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Match",
     "Rig",
     "RigFrame",
+    "SceneFlow",
     "Sync",
     "Truth",
     "Video",
@@ -37,6 +39,7 @@ __all__ = [
     "read_flow",
     "read_image",
     "read_rig",
+    "scene_flow",
     "synchronise",
     "write_flow",
     "write_rig",
@@ -48,8 +51,9 @@ _HOMES = {
     "wideflow.files": ("read_flow", "read_image", "read_rig", "write_flow", "write_rig"),
     "wideflow.filling": ("fill",),
     "wideflow.matching": ("Match", "match"),
+    "wideflow.pipeline": ("scene_flow",),
     "wideflow.sync": ("Sync", "synchronise"),
-    "wideflow.types": ("Camera", "Flow", "Rig", "RigFrame", "Truth", "View"),
+    "wideflow.types": ("Camera", "Flow", "Rig", "RigFrame", "SceneFlow", "Truth", "View"),
     "wideflow.video.read": ("Video",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -16,7 +16,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from wideflow import __version__
-from wideflow.cli import demo, evaluate, match, sync, synth
+from wideflow.cli import demo, evaluate, frames, match, sync, synth
 from wideflow.errors import WideflowError
 
 # Newer versions of Typer carry their own copy of Click: this is the class of usage errors in all of them.
@@ -24,7 +24,14 @@ _UsageError = cast(type[Exception], typer.BadParameter.__bases__[0])
 
 app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["--help", "-h"]})
 # modules with a function run and an EXAMPLE for its help
-COMMANDS = {"demo": demo, "evaluate": evaluate, "match": match, "sync": sync, "synth": synth}
+COMMANDS = {
+    "demo": demo,
+    "evaluate": evaluate,
+    "frames": frames,
+    "match": match,
+    "sync": sync,
+    "synth": synth,
+}
 for _name, _module in COMMANDS.items():
     app.command(_name, epilog=f"Example: {_module.EXAMPLE}")(_module.run)
 

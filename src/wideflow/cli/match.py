@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Argument, Option
 
@@ -13,12 +13,6 @@ from wideflow.cli.options import ConfigFile, Preset, Quiet, Settings
 from wideflow.config import load_config
 from wideflow.errors import FileError, InputError
 from wideflow.progress import show_progress
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from wideflow.types import View
 
 EXAMPLE = "wideflow match scene/cam0_0000.png scene/cam1_0000.png --rig scene/rig.json -o stereo.flo"
 
@@ -79,7 +73,9 @@ def run(
     if views is not None and not all(view.camera.is_pinhole for view in views):
         if not quiet:
             print("undistorting both pictures first: the flow is that of the undistorted ones")
-        one, two = (_undistorted(*pair) for pair in zip(pictures, views, strict=True))
+        from wideflow.pipeline.undistort import undistorted
+
+        one, two = (undistorted(*pair) for pair in zip(pictures, views, strict=True))
         pictures, views, known = (one[0], two[0]), (one[1], two[1]), one[2]
     with show_progress(quiet) as progress:
         progress(0, 1, "matching (the first run compiles for about half a minute)")
@@ -122,26 +118,3 @@ def _check_output(path: Path, suffixes: tuple[str, ...], what: str) -> None:
         raise FileError(f"cannot write '{path}': its directory does not exist; create it first")
     if not os.access(folder, os.W_OK):
         raise FileError(f"cannot write '{path}': writing there is not permitted; choose another place")
-
-
-def _undistorted(
-    picture: NDArray[np.float32], view: View
-) -> tuple[NDArray[np.float32], View, NDArray[np.bool_]]:
-    """The picture and view of an ideal camera, and which of its pixels (H, W) the lens has seen."""
-    import cv2
-    import numpy as np
-
-    from wideflow.geometry import ideal_camera, undistortion_maps
-    from wideflow.types import View
-
-    camera = view.camera
-    height, width = picture.shape[:2]
-    if (width, height) != camera.size:
-        raise InputError(
-            f"the picture of camera '{camera.name}' is {width}x{height}, its calibration is for "
-            f"{camera.width}x{camera.height}; give the picture that was calibrated"
-        )
-    ideal = ideal_camera(camera)
-    map_x, map_y, known = undistortion_maps(camera, ideal)
-    flat = cv2.remap(picture, map_x, map_y, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
-    return np.clip(flat, 0, 1, dtype=np.float32), View(ideal, view.cam_from_world), known

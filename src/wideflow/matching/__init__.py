@@ -11,14 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from wideflow.config import MatchConfig
 from wideflow.errors import InputError
 from wideflow.geometry import PairGeometry, forward_backward_error, pixel_grid
+from wideflow.matching.colour import ColourTransform
 from wideflow.matching.fundamental import estimate_geometry, reestimate_geometry
 from wideflow.matching.passes import run_passes
+from wideflow.matching.pictures import checked_picture
 from wideflow.matching.polish import polish
 from wideflow.types import Flow, View
 
 OCCLUDED = 3.0  # px between a pixel and its way there and back, from which it counts as occluded
 _PLAIN = 0.05  # texture at which a pixel is trusted half
-_SMALLEST = 8  # px of a side below which there is nothing to describe
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +34,15 @@ class Match:
         Pixels of the first picture whose way there and back ends more than 3 px from where it began.
     geometry : PairGeometry or None
         The cameras that were given or found; None for optical flow.
+    colours : ColourTransform
+        Takes the first picture's colours to the second's.
     """
 
     forward: Flow
     backward: Flow
     occluded: NDArray[np.bool_]
     geometry: PairGeometry | None
+    colours: ColourTransform
 
 
 def match(
@@ -71,7 +75,7 @@ def match(
         Pictures that cannot be matched, or cameras that do not belong to them.
     """
     config = MatchConfig() if config is None else config
-    pictures = (_checked_picture(first, "first"), _checked_picture(second, "second"))
+    pictures = (checked_picture(first, "first"), checked_picture(second, "second"))
     if kind not in ("stereo", "optical"):
         raise InputError(f"a match is either 'stereo' or 'optical', not '{kind}'")
     geometry, reestimate = None, None
@@ -91,40 +95,7 @@ def match(
         Flow(flows[i], _confidence(errors[i], matches.costs[i], matches.textures[i], matches.geometry, i))
         for i in range(2)
     )
-    return Match(forward, backward, errors[0] > OCCLUDED, matches.geometry)
-
-
-def _checked_picture(array: ArrayLike, which: str) -> NDArray[np.float32]:
-    """(H, W, 3) float32 in 0..1 of any picture that NumPy users have."""
-    try:
-        picture = np.asarray(array)
-    except ValueError as error:
-        raise InputError(f"the {which} picture is not an array; its rows differ in length") from error
-    if picture.dtype.kind not in "buif":
-        raise InputError(
-            f"the {which} picture holds {picture.dtype} instead of numbers; read it with read_image"
-        )
-    if picture.ndim == 3 and picture.shape[2] in (1, 2):  # grey, with or without alpha
-        picture = picture[..., 0]
-    if picture.ndim == 2:
-        picture = np.repeat(picture[..., None], 3, axis=2)
-    if picture.ndim != 3 or picture.shape[2] not in (3, 4):
-        raise InputError(f"the {which} picture has shape {np.shape(array)}; it must be (H, W) or (H, W, 3)")
-    if min(picture.shape[:2]) < _SMALLEST:
-        size = f"{picture.shape[1]}x{picture.shape[0]}"
-        raise InputError(
-            f"the {which} picture is {size}; matching needs at least {_SMALLEST} pixels each way"
-        )
-    if picture.dtype in (np.uint8, np.uint16):
-        picture = picture / np.float32(np.iinfo(picture.dtype).max)
-    picture = np.ascontiguousarray(picture[..., :3], np.float32)
-    if not np.isfinite(picture).all():
-        raise InputError(f"the {which} picture holds values that are not finite")
-    if picture.min() < -0.01 or picture.max() > 1.01:
-        raise InputError(
-            f"the {which} picture has values outside 0..1; scale it, or give it as uint8 or uint16"
-        )
-    return picture
+    return Match(forward, backward, errors[0] > OCCLUDED, matches.geometry, matches.transforms[0])
 
 
 def _geometry_of_views(

@@ -2,6 +2,15 @@
 
 from wideflow.refine.driver import Refinement, refine_flows
 from wideflow.refine.flow_loop import FlowLoop, close_loop
-from wideflow.refine.lift import Lifted, lift_flows
+from wideflow.refine.lift import Lifted, LiftedStereo, lift_flows, lift_stereo
 
-__all__ = ["FlowLoop", "Lifted", "Refinement", "close_loop", "lift_flows", "refine_flows"]
+__all__ = [
+    "FlowLoop",
+    "Lifted",
+    "LiftedStereo",
+    "Refinement",
+    "close_loop",
+    "lift_flows",
+    "lift_stereo",
+    "refine_flows",
+]

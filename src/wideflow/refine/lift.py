@@ -100,6 +100,31 @@ def lift_flows(
     return Lifted(depth, motion, covariance, motion_covariance, confidence)
 
 
+@dataclass(frozen=True, eq=False)
+class LiftedStereo:
+    """Depth (H, W) of every pixel of picture A, world units, NaN where unknown, and its confidence, 0..1."""
+
+    depth: Floats
+    confidence: Floats
+
+
+def lift_stereo(
+    frame: RigFrame, stereo: Floats, visible: NDArray[np.bool_], match_confidence: Floats | None = None
+) -> LiftedStereo:
+    """Depth from the stereo flow (H, W, 2) of one moment; ``visible`` where it is no guess."""
+    height, width = stereo.shape[:2]
+    grid = pixel_grid(width, height)
+    depth = np.empty((height, width), np.float32)
+    angle = np.empty((height, width), np.float32)
+    for top in range(0, height, _ROWS):
+        rows = slice(top, top + _ROWS)
+        now = triangulate(*frame.views, grid[rows], grid[rows] + stereo[rows])
+        known = _known(now)
+        depth[rows] = np.where(known, world_to_camera(frame.views[0], now.points)[..., 2], np.nan)
+        angle[rows] = np.where(known, now.angle, 0)
+    return LiftedStereo(depth, _confidence(angle, visible, match_confidence, None, None))
+
+
 def _known(found: Triangulation) -> NDArray[np.bool_]:
     finite = np.isfinite(found.points).all(axis=-1)
     return finite & found.in_front & (found.angle >= SMALLEST_ANGLE)

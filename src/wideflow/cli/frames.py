@@ -1,0 +1,69 @@
+"""``wideflow frames``: scene flow of four pictures with known cameras."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from wideflow.cli.options import ConfigFile, Preset, Quiet, Settings
+from wideflow.config import load_config
+from wideflow.errors import FileError
+from wideflow.progress import show_progress
+
+EXAMPLE = (
+    "wideflow frames scene/cam0_0000.png scene/cam1_0000.png scene/cam0_0001.png scene/cam1_0001.png "
+    "--rig scene/rig.json -o result"
+)
+
+
+def run(
+    a0: Annotated[Path, Argument(metavar="A0", help="Camera A at the first moment.")],
+    b0: Annotated[Path, Argument(metavar="B0", help="Camera B at the first moment.")],
+    a1: Annotated[Path, Argument(metavar="A1", help="Camera A at the second moment.")],
+    b1: Annotated[Path, Argument(metavar="B1", help="Camera B at the second moment.")],
+    rig: Annotated[Path, Option(help="Cameras of both moments, frames 0 and 1; one frame if they stand.")],
+    out: Annotated[Path, Option("--out", "-o", help="Folder for result.zarr, rig.json and timings.json.")],
+    config: ConfigFile = None,
+    settings: Settings = None,
+    preset: Preset = "default",
+    seed: Annotated[
+        int | None,
+        Option(help="Where chance starts; the same seed gives the same bits.", min=0, max=2**32 - 1),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Depth and 3D motion of every pixel, from four pictures with known cameras.
+
+    Writes stereo and optical flow, depth, motion, occlusions and confidence
+    into OUT/result.zarr, for the pictures of camera A. Pictures of lenses
+    with distortion are undistorted first; OUT/rig.json has the cameras that
+    the result belongs to.
+    """
+    stages = load_config(config, settings or (), preset)
+    if seed is not None:
+        stages = replace(stages, match=replace(stages.match, seed=seed))
+    if out.exists() and not out.is_dir():
+        raise FileError(f"cannot write into '{out}': it is a file; give the name of a folder")
+
+    import numpy as np
+
+    from wideflow.files import read_image, read_rig
+
+    cameras = read_rig(rig)
+    pictures = (read_image(a0), read_image(b0), read_image(a1), read_image(b1))
+    with show_progress(quiet) as progress:
+        progress(0, 1, "matching (the first run compiles for about a minute)")
+        from wideflow.pipeline import compute_step
+        from wideflow.pipeline.store import write_step
+
+        step = compute_step(pictures, (cameras.frame(0), cameras.frame(1)), stages, progress)
+    write_step(out, step)
+    if not quiet:
+        trusted = np.mean(step.scene.confidence > 0.5)
+        print(
+            f"{out}/result.zarr: depth and motion of {step.scene.depth.shape[1]}x{step.scene.depth.shape[0]} "
+            f"pixels, {trusted:.0%} trusted, in {sum(step.seconds.values()):.0f} s"
+        )

@@ -1,0 +1,164 @@
+"""Scene flow of four pictures: against rendered truth, and as the files that `wideflow frames` writes."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray
+
+import wideflow
+from wideflow.cli import main
+from wideflow.evaluate.handheld import HandheldScene, read_handheld
+from wideflow.evaluate.metrics import flow_scores, motion_scores
+from wideflow.files import write_rig
+from wideflow.pipeline import Step, store
+from wideflow.synth import SynthConfig, render
+from wideflow.types import Rig, SceneFlow
+
+A, B = (320, 180), (240, 160)
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> HandheldScene:
+    """Two cameras of different size."""
+    folder = tmp_path_factory.mktemp("frames") / "scene"
+    render(folder, SynthConfig(angle=10, size=A, size_b=B, seed=4, distortion=(-0.03, 0.02)))
+    return read_handheld(folder)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> HandheldScene:
+    folder = tmp_path_factory.mktemp("frames") / "tiny"
+    render(folder, SynthConfig(angle=10, size=(128, 72), seed=5))
+    return read_handheld(folder)
+
+
+def four(scene: HandheldScene) -> list[np.ndarray]:
+    return [scene.image(camera, t) for t in (0, 1) for camera in (0, 1)]
+
+
+def paths(scene: HandheldScene) -> list[str]:
+    return [str(scene.path / f"cam{camera}_{t:04d}.png") for t in (0, 1) for camera in (0, 1)]
+
+
+@pytest.fixture(scope="module")
+def result(scene: HandheldScene, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("frames") / "out"
+    assert main(["frames", *paths(scene), "--rig", str(scene.path / "rig.json"), "-o", str(out)]) == 0
+    return out
+
+
+def test_what_is_written_agrees_with_the_truth(scene: HandheldScene, result: Path) -> None:
+    found = xarray.open_zarr(result / "result.zarr", consolidated=False)
+    truth, flows = scene.truth(0, 0), scene.flows(0, 0)
+    seen = truth.stereo_visible & truth.optical_visible & truth.loop_visible
+    assert flow_scores(found.stereo_flow.values[0], flows.stereo, truth.stereo_visible).visible.bad[3] < 10
+    optical = flow_scores(found.optical_flow_a.values[0], flows.optical, truth.optical_visible).visible
+    assert optical.median < 0.2
+    for t, seen_at in ((0, seen), (1, scene.truth(0, 1).stereo_visible)):
+        true = scene.truth(0, t).depth
+        assert np.median(np.abs(found.depth.values[t] / true - 1)[seen_at]) < 0.015
+    motion = motion_scores(found.motion.values[0], truth.motion, seen, (0.05,)).visible
+    assert motion.median < 0.02
+    hidden = np.isfinite(truth.depth) & ~truth.stereo_visible
+    assert found.occluded.values[0][hidden].mean() > 0.6
+    assert found.occluded.values[0][truth.stereo_visible].mean() < 0.2
+
+
+def test_the_surer_half_has_few_of_the_errors(scene: HandheldScene, result: Path) -> None:
+    found = xarray.open_zarr(result / "result.zarr", consolidated=False)
+    true, confidence = scene.truth(0, 0).depth, found.confidence.values[0]
+    known = np.isfinite(true)
+    wrong = ~(np.abs(found.depth.values[0] - true) <= 0.02 * true)[known]
+    sure = confidence[known] >= np.median(confidence[known])
+    assert np.count_nonzero(wrong & sure) < 0.25 * np.count_nonzero(wrong)
+    assert 0 <= confidence.min() <= confidence.max() <= 1
+
+
+def test_the_store_names_its_dimensions_and_units(result: Path) -> None:
+    found = xarray.open_zarr(result / "result.zarr", consolidated=False)
+    assert found.stereo_flow.dims == ("time", "y", "x", "xy")
+    assert found.optical_flow_b.dims == ("step", "y_b", "x_b", "xy")
+    assert found.motion.dims == ("step", "y", "x", "xyz")
+    assert found.motion.shape == (1, 180, 320, 3)
+    assert found.optical_flow_b.shape == (1, 160, 240, 2)
+    assert found.depth.shape == (2, 180, 320)
+    assert found.depth.attrs["units"] == "world units"
+    assert found.stereo_flow.encoding["chunks"] == (1, 180, 320, 2)
+    rig = wideflow.read_rig(result / "rig.json")
+    assert [camera.is_pinhole for camera in rig.cameras] == [True, True]
+    assert len(rig.frames) == 2
+    assert "refine" in (result / "timings.json").read_text()
+
+
+def test_static_cameras_and_a_still_scene_move_nothing(tiny: HandheldScene) -> None:
+    a, b = tiny.image(0, 0), tiny.image(1, 0)
+    still = Rig(tiny.rig.cameras, tiny.rig.frames[:1])
+    found = wideflow.scene_flow(a, b, a, b, still)
+    assert isinstance(found, SceneFlow)
+    trusted = found.confidence > 0.3
+    assert trusted.mean() > 0.2
+    assert np.nanmedian(np.linalg.norm(found.motion[trusted], axis=-1)) < 0.005
+    assert np.abs(found.optical_flow_a).max() < 0.5
+
+
+def test_pictures_of_another_size_than_the_rig(tiny: HandheldScene) -> None:
+    a0, b0, a1, b1 = four(tiny)
+    with pytest.raises(wideflow.WideflowError, match="is 128x60, its calibration is for 128x72"):
+        wideflow.scene_flow(a0[:60], b0, a1, b1, tiny.rig)
+
+
+@pytest.mark.parametrize("other", ["plain", "noise"])
+def test_nothing_in_common_is_refused_or_not_trusted(tiny: HandheldScene, other: str) -> None:
+    a0, b0, a1, b1 = four(tiny)
+    noise = np.random.default_rng(0).random((2, *b0.shape), np.float32)
+    b0, b1 = (np.zeros_like(b0), np.zeros_like(b1)) if other == "plain" else noise
+    try:
+        trusted = wideflow.scene_flow(a0, b0, a1, b1, tiny.rig).confidence
+    except wideflow.WideflowError as error:
+        trusted = np.zeros(1) if "nothing in common" in str(error) else np.ones(1)
+    assert np.median(trusted) < 0.2
+
+
+def test_bad_arguments_are_one_sentence(
+    scene: HandheldScene, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rig = str(scene.path / "rig.json")
+    (tmp_path / "file").write_text("")
+    one = scene.rig.frames[0]
+    write_rig(tmp_path / "late.json", Rig(scene.rig.cameras, (replace(one, index=7), replace(one, index=8))))
+    for arguments, said in (
+        ([*paths(scene), "--rig", rig, "-o", str(tmp_path / "file")], "it is a file"),
+        ([*paths(scene)[:3], str(tmp_path / "no.png"), "--rig", rig, "-o", str(tmp_path / "o")], "no.png"),
+        ([*paths(scene), "--rig", str(tmp_path / "late.json"), "-o", str(tmp_path / "o")], "no frame 0"),
+        ([*paths(scene), "--rig", str(tmp_path / "no.json"), "-o", str(tmp_path / "o")], "no.json"),
+    ):
+        assert main(["frames", *arguments]) == 2
+        message = capsys.readouterr().err
+        assert said in message
+        assert "Traceback" not in message
+    assert not (tmp_path / "o").exists()
+
+
+def test_a_full_disk_keeps_the_older_result(
+    scene: HandheldScene, result: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(store, "_write_arrays", full)
+    found = xarray.open_zarr(result / "result.zarr", consolidated=False)
+    names = ("depth", "stereo_flow", "occluded", "confidence")
+    now, after = ({name: found[name].values[t] for name in names} for t in (0, 1))
+    flow, depth = now["stereo_flow"], now["depth"]
+    motion = found.motion.values[0]
+    flows = SceneFlow(
+        flow, flow, flow, flow, depth, motion, motion, motion, now["occluded"], now["confidence"]
+    )
+    frames = (scene.rig.frame(0), scene.rig.frame(1))
+    step = Step(flows, frames, after["stereo_flow"], after["depth"], after["occluded"], after["confidence"])
+    with pytest.raises(wideflow.WideflowError, match="No space left on device"):
+        store.write_step(result, step)
+    again = xarray.open_zarr(result / "result.zarr", consolidated=False)
+    assert np.array_equal(again.depth.values, found.depth.values, equal_nan=True)
