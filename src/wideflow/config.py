@@ -155,12 +155,12 @@ class FillConfig(Stage):
     weight_known: float = setting(5.0, minimum=1e-3)
     # known pixels around the unknown ones that take part, px
     ring: int = setting(5, minimum=1, maximum=100)
-    # how often the system is solved again with less weight on windows where flow is no function of colour, and
-    # the misfit at which a window has half its weight, px
-    reweighted: int = setting(2, minimum=0, maximum=20)
+    # how often the system is solved again with less weight on windows where flow is no function of colour,
+    # and the misfit at which a window has half its weight, px
+    reweighted: int = setting(1, minimum=0, maximum=20)
     misfit: float = setting(0.3, minimum=1e-3)
     # pixels up to which the factor is kept; above, most of it is computed twice to save memory
-    direct_limit: int = setting(1_000_000, minimum=0)
+    direct_limit: int = setting(1_500_000, minimum=0)
     # error to expect of filled flow at which it is trusted half, px
     trust_error: float = setting(3.0, minimum=0.1)
 

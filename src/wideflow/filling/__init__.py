@@ -12,6 +12,7 @@ from wideflow.filling.occlusion import find_occluded
 from wideflow.types import Flow
 
 __all__ = ["fill", "find_occluded"]
+_DRIFT = np.float32(0.1)  # px of error to expect per px of distance to the nearest known flow
 
 
 def fill(
@@ -34,7 +35,7 @@ def fill(
     -------
     Flow
         Finite everywhere; known pixels as they were given. The confidence of a filled pixel is that of the
-        known pixels it was filled from, less the further away they are.
+        known pixels it was filled from, less the more these disagree and the further away they are.
 
     Raises
     ------
@@ -55,15 +56,32 @@ def fill(
         raise InputError("the flow has no known pixel, so there is nothing to fill it from; match again")
     if not unknown.any():
         return Flow(uv, confidence)
-    values = np.where(unknown[..., None], np.float32(0), np.dstack([uv, confidence]))
+    centre = uv[~unknown].mean(axis=0)  # squares of what is left are small enough for float32
+    offset = uv - centre
+    squared = (offset**2).sum(axis=2)
+    values = np.where(unknown[..., None], np.float32(0), np.dstack([offset, squared, confidence]))
     if config.method == "diffusion":
         completed = complete_by_diffusion(values, unknown, config)
     else:
         completed = complete_by_colour(colours, values, unknown, config)
-    trust = np.clip(completed[..., 2], 0, 1) * np.exp(-_distance(unknown) / np.float32(config.trust_distance))
+    trust = np.clip(completed[..., 3], 0, 1) * _trust(completed, unknown, config)
     return Flow(
-        np.ascontiguousarray(completed[..., :2]), np.where(unknown, trust, confidence).astype(np.float32)
+        np.where(unknown[..., None], completed[..., :2] + centre, uv),
+        np.where(unknown, trust, confidence).astype(np.float32),
     )
+
+
+def _trust(
+    completed: NDArray[np.float32], unknown: NDArray[np.bool_], config: FillConfig
+) -> NDArray[np.float32]:
+    """1 / (1 + e / trust_error), with e the error to expect of filled flow, px.
+
+    A filled value is a mean of known ones, and the completed squares are the same mean of their squares: the
+    difference is the variance of what the value was mixed from. Where all agree, distance still tells.
+    """
+    variance = completed[..., 2] - (completed[..., :2] ** 2).sum(axis=2)
+    expected = np.sqrt(np.maximum(variance, 0)) + _DRIFT * _distance(unknown)
+    return np.asarray(1 / (1 + expected / np.float32(config.trust_error)), np.float32)
 
 
 def _distance(unknown: NDArray[np.bool_]) -> NDArray[np.float32]:

@@ -1,15 +1,21 @@
-"""Sparse Cholesky factorisation of a picture's system, block by block (the multifrontal method).
+"""Solve a picture's system by Cholesky factorisation, block by block (the multifrontal method).
 
 Each block of a `Dissection` gathers its own rows and what the blocks before it left over into one dense
 matrix, eliminates its pixels from it, and hands the rest to the line where its part of the picture ends.
-Nearly all work is in dense products.
+Nearly all work is in dense products. The right-hand sides are rows of these matrices, so that A = L L^T and
+L^-1 times them come out of the same products.
+
+The factor of a large picture does not fit in memory. Of its smaller parts only what they leave to the lines
+around them is kept; once the flow on those is known, the parts are factored a second time. They are most of
+the factor's size, but the lines have their share of the work, so that this costs less than twice the time.
 """
 
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -18,16 +24,17 @@ from numpy.typing import NDArray
 
 from wideflow.errors import InputError
 from wideflow.filling.dense import eliminate
-from wideflow.filling.dissection import Dissection, dissect
+from wideflow.filling.dissection import dissect
 from wideflow.filling.laplacian import REACH, SIDE
 
 Floats = NDArray[np.float64]
-_GROUPS = 16  # parts of the picture that are eliminated side by side
-_THREADS = os.cpu_count() or 1
+_PARTS = 16  # of the picture at least, which are eliminated side by side
+_LARGEST = 1 << 17  # pixels of a part: about 0.2 GB of factor
+_THREADS = min(os.cpu_count() or 1, 8)  # each holds a part
 
 
-class Factor:
-    """L with A = L L^T, for a symmetric positive definite A.
+def solve(stencils: Floats, numbers: NDArray[np.int64], right: Floats, keep_limit: int) -> Floats:
+    """x with A x = ``right``, for a symmetric positive definite A.
 
     Parameters
     ----------
@@ -35,93 +42,112 @@ class Factor:
         Rows of A as `matting_stencils` gives them.
     numbers : (H + 4, W + 4) int64
         The pixels' numbers, of `number_pixels`.
-    kept : type
-        Precision in which L is kept; float32 halves the memory of a factor that only preconditions.
-    """
+    right : (N, C) float64
+        Right-hand sides.
+    keep_limit : int
+        Pixels up to which the whole factor is kept in memory.
 
-    def __init__(
-        self, stencils: Floats, numbers: NDArray[np.int64], kept: type[np.floating[Any]] = np.float64
-    ) -> None:
+    Returns
+    -------
+    (N, C) float64
+        The same bits for any number of threads.
+    """
+    elimination = _Elimination(stencils, numbers, right)
+    order, kept = elimination.order, right.shape[0] <= keep_limit
+    parts, top = order.groups(max(_PARTS, right.shape[0] // _LARGEST + 1))
+    with ThreadPoolExecutor(_THREADS) as pool:
+        waiting, running = deque(parts), deque[tuple[int, Future[None]]]()
+        for number in [*top, len(order.parents)]:
+            # a line as soon as its parts are done: what those leave is large, and must not pile up
+            while True:
+                while waiting and len(running) < 2 * _THREADS:
+                    part = waiting.popleft()
+                    running.append((part[-1], pool.submit(elimination.eliminate, part, kept)))
+                if not running or running[0][0] > number:
+                    break
+                running.popleft()[1].result()
+            if number < len(order.parents):
+                elimination.eliminate([number], True)
+        elimination.substitute(top[::-1])
+        for _ in pool.map(elimination.substitute, (part[::-1] for part in parts)):
+            pass
+    x = np.empty_like(right)
+    x[order.pixels] = elimination.x
+    return x
+
+
+class _Elimination:
+    """The blocks' columns of L, and in ``x``, in the order of elimination, L^-1 b and then the solution."""
+
+    def __init__(self, stencils: Floats, numbers: NDArray[np.int64], right: Floats) -> None:
         ys, xs = np.nonzero(numbers >= 0)
-        self._kept = kept
-        self.order: Dissection = dissect(ys, xs)
+        self.order = dissect(ys, xs)
         places = np.empty(ys.size, np.int64)
         places[self.order.pixels] = np.arange(ys.size)
         self._system = (ys, xs, numbers, places, stencils)
-        blocks = len(self.order.parents)
-        self.columns: list[NDArray[Any]] = [np.empty((0, 0))] * blocks  # of L: own rows, then later ones
-        self.rests: list[NDArray[np.int64]] = [np.empty(0, np.int64)] * blocks
-        self._updates: list[Floats] = [np.empty((0, 0))] * blocks  # what a block leaves to its parent
-        self._children: list[list[int]] = [[] for _ in range(blocks)]
+        self.x: Floats = right[self.order.pixels]
+        self._columns: dict[int, NDArray[np.float32]] = {}  # own rows, then those of later pixels
+        self._rests: dict[int, NDArray[np.int64]] = {}  # places of these later pixels
+        self._updates: dict[int, Floats] = {}  # what a block leaves to its parent
+        self._children: list[list[int]] = [[] for _ in self.order.parents]
         for number, parent in enumerate(self.order.parents):
             if parent >= 0:
                 self._children[parent].append(number)
-        groups, top = self.order.groups(_GROUPS)
-        with ThreadPoolExecutor(_THREADS) as pool:
-            for _ in pool.map(self._factor_blocks, groups):
-                pass
-        self._factor_blocks(top)
-        del self._system, self._updates, self._children
 
-    def _factor_blocks(self, numbers: Iterable[int]) -> None:
-        local = np.empty(self.order.pixels.size, np.int64)
+    def eliminate(self, numbers: Iterable[int], kept: bool) -> None:
+        """Factor some blocks, a whole part of the picture or a line, and keep their columns or not."""
+        self._factor(numbers, self.x.shape[1], kept)
+
+    def substitute(self, numbers: Iterable[int]) -> None:
+        """Solve L^T x = x for blocks in the opposite order; those around them must be known."""
+        numbers = list(numbers)
+        if any(number not in self._columns for number in numbers):
+            self._factor(numbers[::-1], 0, True)
+            self._updates.pop(numbers[0], None)
         for number in numbers:
-            self._factor_block(number, local)
+            _substitute(self._columns.pop(number), self.order.starts[number], self._rests.pop(number), self.x)
 
-    def _factor_block(self, number: int, local: NDArray[np.int64]) -> None:
-        start, stop = self.order.starts[number : number + 2]
-        own, children = self.order.pixels[start:stop], self._children[number]
-        near = _later_neighbours(own, *self._system[:4], stop)
-        rest = np.unique(np.concatenate([near, *(self.rests[c][self.rests[c] >= stop] for c in children)]))
-        count = stop - start
-        local[start:stop] = np.arange(count)
-        local[rest] = np.arange(count, count + rest.size)
-        front = np.zeros((count + rest.size,) * 2, order="F")
-        _gather_rows(front, own, *self._system, local, start)
-        for child in children:  # in this order, whichever was finished first
-            _gather_update(front, local, self.rests[child], self._updates[child])
-            self._updates[child] = np.empty((0, 0))
-        if not eliminate(front, count):
-            raise InputError("the flow cannot be completed: its system of equations is not positive definite")
-        self.columns[number], self.rests[number] = front[:, :count].astype(self._kept, order="F"), rest
-        self._updates[number] = front[count:, count:].copy(order="F")
-
-    def solve(self, right: Floats) -> Floats:
-        """x with A x = ``right``, (N, C) each."""
-        x = right[self.order.pixels]
-        starts = self.order.starts
-        for number, rest in enumerate(self.rests):
-            _substitute(self.columns[number], starts[number], rest, x)
-        for number in range(len(self.rests) - 1, -1, -1):
-            _substitute_back(self.columns[number], starts[number], self.rests[number], x)
-        solution = np.empty_like(x)
-        solution[self.order.pixels] = x
-        return solution
+    def _factor(self, numbers: Iterable[int], sides: int, kept: bool) -> None:
+        """Factor blocks with the first ``sides`` right-hand sides, which makes those L^-1 b."""
+        size = self.order.pixels.size
+        local = np.empty(size + sides, np.int64)
+        extra = np.arange(size, size + sides)  # they take the places after the last pixel
+        for number in numbers:
+            start, stop = self.order.starts[number : number + 2]
+            own, count = self.order.pixels[start:stop], stop - start
+            children = self._children[number]
+            near = _later_neighbours(own, *self._system[:4], stop)
+            left = (self._rests[child] for child in children)
+            rest = np.unique(np.concatenate([near, extra, *(places[places >= stop] for places in left)]))
+            local[start:stop] = np.arange(count)
+            local[rest] = np.arange(count, count + rest.size)
+            front = np.zeros((count + rest.size,) * 2, order="F")
+            _gather_rows(front, own, *self._system, local, start)
+            pixels = count + rest.size - sides
+            front[pixels:, :count] = self.x[start:stop, :sides].T
+            for child in children:  # in this order, whichever was finished first
+                _gather_update(front, local, self._rests[child], self._updates.pop(child))
+            if not eliminate(front, count):
+                raise InputError(
+                    "the flow cannot be completed: its system of equations is not positive definite"
+                )
+            self.x[start:stop, :sides] = front[pixels:, :count].T
+            if kept:
+                self._columns[number] = front[:pixels, :count].astype(np.float32, order="F")
+            self._rests[number] = rest
+            if self.order.parents[number] >= 0:
+                self._updates[number] = front[count:, count:].copy(order="F")
 
 
 @njit(cache=True, nogil=True)
 def _substitute(columns: NDArray[Any], start: int, rest: NDArray[Any], x: NDArray[Any]) -> None:
-    """Solve L x = x for a block's pixels, and take them out of the later ones."""
-    count = columns.shape[1]
-    for c in range(x.shape[1]):
-        for k in range(count):
-            value = x[start + k, c] / columns[k, k]
-            x[start + k, c] = value
-            for i in range(k + 1, count):
-                x[start + i, c] -= columns[i, k] * value
-            for i in range(rest.size):
-                x[rest[i], c] -= columns[count + i, k] * value
-
-
-@njit(cache=True, nogil=True)
-def _substitute_back(columns: NDArray[Any], start: int, rest: NDArray[Any], x: NDArray[Any]) -> None:
-    """Solve L^T x = x for a block's pixels, once the later ones are known."""
+    """Solve L^T x = x for a block's pixels."""
     count = columns.shape[1]
     for c in range(x.shape[1]):
         for k in range(count - 1, -1, -1):
             value = x[start + k, c]
-            for i in range(rest.size):
-                value -= columns[count + i, k] * x[rest[i], c]
+            for i in range(count, columns.shape[0]):
+                value -= columns[i, k] * x[rest[i - count], c]
             for i in range(k + 1, count):
                 value -= columns[i, k] * x[start + i, c]
             x[start + k, c] = value / columns[k, k]

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.config import FillConfig
-from wideflow.filling.laplacian import REACH, SIDE, matting_stencils, number_pixels
-from wideflow.filling.system import product, solve
+from wideflow.filling.cholesky import solve
+from wideflow.filling.laplacian import REACH, SIDE, matting_stencils, number_pixels, product, window_misfits
 
 _CENTRE = SIDE * SIDE // 2
+_LEAST = np.float32(1e-4)  # weight of a window, so that no pixel is on its own
 
 
 def complete_by_colour(
@@ -37,24 +38,41 @@ def complete_by_colour(
     (H, W, C) float32
         The given values where they are known.
     """
+    around = _grown(unknown, config.ring + REACH)
+    outer = number_pixels(around)
+    weights = np.ones(unknown.shape, np.float32)
+    found = _solve_once(picture, values, unknown, weights, config)
+    for _ in range(config.reweighted):
+        misfits = window_misfits(picture, outer, config.epsilon, found[:, :2])
+        weights = np.maximum(1 / (1 + misfits / np.float32(config.misfit**2)), _LEAST)
+        found = _solve_once(picture, values, unknown, weights, config)
+    completed = values.copy()
+    completed[unknown] = found[unknown[around]]
+    return completed
+
+
+def _solve_once(
+    picture: NDArray[np.float32],
+    values: NDArray[np.float32],
+    unknown: NDArray[np.bool_],
+    weights: NDArray[np.float32],
+    config: FillConfig,
+) -> NDArray[np.float64]:
+    """Values of the unknown pixels, the ring, and as far beyond it as the ring's windows reach."""
     region, around = _grown(unknown, config.ring), _grown(unknown, config.ring + REACH)
     known, inside = ~unknown[region], region[around]
     outer = number_pixels(around)
-    stencils = matting_stencils(picture, outer, config.epsilon)
+    stencils = matting_stencils(picture, outer, config.epsilon, weights)
     # beyond the ring the flow stays as it is, which moves its share of the equations to the right
-    fixed = np.where(inside[:, None], 0, values[around].astype(np.float64))
-    right = -product(stencils, outer, fixed)[inside]
+    found = np.where(inside[:, None], 0, values[around].astype(np.float64))
+    right = -product(stencils, outer, found)[inside]
     right[known] += config.weight_known * values[region][known]
-    stencils, numbers = stencils[inside], number_pixels(region)
+    stencils = stencils[inside]
     stencils[known, _CENTRE] += config.weight_known
-    start = np.zeros_like(right)
-    if right.shape[0] > config.direct_limit:
-        start = _from_half_size(picture, values, unknown, config)[region].astype(np.float64)
     # a pixel in no window (pictures below 3x3, corners of a region) would have an empty row
     stencils[:, _CENTRE] += 1e-12
-    completed = values.copy()
-    completed[unknown] = solve(stencils, numbers, right, start, config.direct_limit)[~known]
-    return completed
+    found[inside] = solve(stencils, number_pixels(region), right, config.direct_limit)
+    return found
 
 
 def complete_by_diffusion(
@@ -77,28 +95,11 @@ def complete_by_diffusion(
         stencils[inside[beside], (dy + REACH) * SIDE + dx + REACH] = -1
         edge = inside[~beside]
         right[edge] += values[y[edge], x[edge]]
-    start = np.zeros_like(right)
     completed = values.copy()
-    completed[unknown] = solve(stencils, numbers, right, start, config.direct_limit)
+    completed[unknown] = solve(stencils, numbers, right, config.direct_limit)
     return completed
 
 
 def _grown(mask: NDArray[np.bool_], by: int) -> NDArray[np.bool_]:
     kernel = np.ones((2 * by + 1, 2 * by + 1), np.uint8)
     return np.asarray(cv2.dilate(mask.astype(np.uint8), kernel), np.bool_)
-
-
-def _from_half_size(
-    picture: NDArray[np.float32], values: NDArray[np.float32], unknown: NDArray[np.bool_], config: FillConfig
-) -> NDArray[np.float32]:
-    """The completion of the picture at half its size, to start from; known values as they are."""
-    height, width = unknown.shape
-    half = (max(width // 2, 3), max(height // 2, 3))
-    weight = cv2.resize((~unknown).astype(np.float32), half, interpolation=cv2.INTER_AREA)
-    sums = cv2.resize(np.where(unknown[..., None], 0, values), half, interpolation=cv2.INTER_AREA)
-    sums = sums.reshape(half[1], half[0], -1)
-    small = sums / np.maximum(weight, 1e-6)[..., None]
-    small_picture = cv2.resize(picture, half, interpolation=cv2.INTER_AREA)
-    filled = complete_by_colour(small_picture, small, weight < 0.25, config)
-    large = cv2.resize(filled, (width, height), interpolation=cv2.INTER_LINEAR).reshape(values.shape)
-    return np.where(unknown[..., None], large, values)

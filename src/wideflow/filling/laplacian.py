@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+from numba import njit, prange
 from numpy.typing import NDArray
 
 REACH = 2  # px: two pixels share a 3x3 window if they are at most this far apart
@@ -27,7 +27,10 @@ def number_pixels(region: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def matting_stencils(
-    picture: NDArray[np.float32], numbers: NDArray[np.int64], epsilon: float
+    picture: NDArray[np.float32],
+    numbers: NDArray[np.int64],
+    epsilon: float,
+    weights: NDArray[np.float32] | None = None,
 ) -> NDArray[np.float64]:
     """Rows of the matting Laplacian L of the 3x3 windows that lie in a region (equation 9).
 
@@ -39,6 +42,8 @@ def matting_stencils(
         Of `number_pixels`.
     epsilon : float
         Weight of the norm of B (equation 8).
+    weights : (H, W) float32, optional
+        Of the windows, at their centres; 1 unless given.
 
     Returns
     -------
@@ -46,13 +51,41 @@ def matting_stencils(
         Entry (dy + 2) * 5 + dx + 2 of row i couples pixel i with the one dy below and dx to its right.
     """
     stencils = np.zeros((int(numbers.max(initial=-1)) + 1, SIDE * SIDE))
-    _add_windows(np.ascontiguousarray(picture), numbers, epsilon, stencils)
+    if weights is None:
+        weights = np.ones(picture.shape[:2], np.float32)
+    _add_windows(np.ascontiguousarray(picture), numbers, epsilon, weights, stencils)
     return stencils
+
+
+def window_misfits(
+    picture: NDArray[np.float32], numbers: NDArray[np.int64], epsilon: float, values: NDArray[np.float64]
+) -> NDArray[np.float32]:
+    """What each window adds to the energy of equation 8 with its best B and b.
+
+    The arrays are those of `matting_stencils`; ``values`` (N, C) are the pixels' flow. Returns (H, W), at the
+    windows' centres, in squared units of the values; 0 where no window lies in the region.
+    """
+    misfits = np.zeros(picture.shape[:2], np.float32)
+    _measure_windows(np.ascontiguousarray(picture), numbers, epsilon, values, misfits)
+    return misfits
+
+
+def product(
+    stencils: NDArray[np.float64], numbers: NDArray[np.int64], x: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """A x, (N, C), of the matrix A whose rows are stencils."""
+    ys, xs = np.nonzero(numbers >= 0)
+    result: NDArray[np.float64] = _product(stencils, ys, xs, numbers, x)
+    return result
 
 
 @njit(cache=True)
 def _add_windows(
-    picture: NDArray[Any], numbers: NDArray[Any], epsilon: float, stencils: NDArray[Any]
+    picture: NDArray[Any],
+    numbers: NDArray[Any],
+    epsilon: float,
+    weights: NDArray[Any],
+    stencils: NDArray[Any],
 ) -> None:
     height, width = picture.shape[:2]
     members = np.empty(9, np.int64)
@@ -60,18 +93,54 @@ def _add_windows(
     q = np.empty((9, 3))
     for y in range(1, height - 1):
         for x in range(1, width - 1):
-            inside = True
-            for k in range(9):
-                members[k] = numbers[y + k // 3 - 1 + REACH, x + k % 3 - 1 + REACH]
-                inside = inside and members[k] >= 0
-            if not inside:
+            if not _find_members(numbers, y, x, members):
                 continue
             _solve_window(picture, y, x, epsilon, d, q)
             for k in range(9):
                 for m in range(9):
                     value = (k == m) - 1 / 9 - (q[k, 0] * d[m, 0] + q[k, 1] * d[m, 1] + q[k, 2] * d[m, 2])
                     place = (m // 3 - k // 3 + REACH) * SIDE + m % 3 - k % 3 + REACH
-                    stencils[members[k], place] += value
+                    stencils[members[k], place] += weights[y, x] * value
+
+
+@njit(cache=True)
+def _measure_windows(
+    picture: NDArray[Any],
+    numbers: NDArray[Any],
+    epsilon: float,
+    values: NDArray[Any],
+    misfits: NDArray[Any],
+) -> None:
+    height, width = picture.shape[:2]
+    members = np.empty(9, np.int64)
+    d = np.empty((9, 3))
+    q = np.empty((9, 3))
+    for y in range(1, height - 1):
+        for x in range(1, width - 1):
+            if not _find_members(numbers, y, x, members):
+                continue
+            _solve_window(picture, y, x, epsilon, d, q)
+            misfit = 0.0
+            for c in range(values.shape[1]):
+                mean = b0 = b1 = b2 = 0.0
+                for k in range(9):
+                    value = values[members[k], c]
+                    mean += value / 9
+                    b0, b1, b2 = b0 + q[k, 0] * value, b1 + q[k, 1] * value, b2 + q[k, 2] * value
+                for k in range(9):
+                    change = values[members[k], c] - mean
+                    misfit += change * (change - b0 * d[k, 0] - b1 * d[k, 1] - b2 * d[k, 2])
+            misfits[y, x] = max(misfit, 0.0)
+
+
+@njit(cache=True)
+def _find_members(numbers: NDArray[Any], y: int, x: int, members: NDArray[Any]) -> bool:
+    """The pixels of the window around (y, x); False if some are not in the region."""
+    inside = True
+    for k in range(9):
+        members[k] = numbers[y + k // 3 - 1 + REACH, x + k % 3 - 1 + REACH]
+        inside = inside and members[k] >= 0
+    return inside
 
 
 @njit(cache=True)
@@ -99,3 +168,19 @@ def _solve_window(
         q[k, 0] = ca * r + cb * g + cc * v
         q[k, 1] = cb * r + ce * g + cf * v
         q[k, 2] = cc * r + cf * g + ci * v
+
+
+@njit(cache=True, parallel=True)
+def _product(
+    stencils: NDArray[Any], ys: NDArray[Any], xs: NDArray[Any], numbers: NDArray[Any], x: NDArray[Any]
+) -> Any:
+    result = np.empty_like(x)
+    for i in prange(ys.size):
+        for c in range(x.shape[1]):
+            total = 0.0
+            for k in range(SIDE * SIDE):
+                j = numbers[ys[i] + k // SIDE - REACH, xs[i] + k % SIDE - REACH]
+                if j >= 0:
+                    total += stencils[i, k] * x[j, c]
+            result[i, c] = total
+    return result
