@@ -42,7 +42,7 @@ def usual(stereo) -> bytes:
         "match.particles=5",
         "match.descriptor_rings=3",
         "match.colour_degree=1",
-        "match.coarse_tries=0",
+        "match.stereo.coarse_tries=0",
     ],
 )
 def test_every_ingredient_can_be_left_out_or_changed(stereo, usual: bytes, assignment: str) -> None:

@@ -22,8 +22,12 @@ class PassesConfig(Stage):
 
     # iterations of belief propagation, pass by pass, on the coarsest level, on those between, on the last
     coarse_iterations: tuple[int, ...] = setting((2, 2, 2, 2, 2), minimum=1, maximum=100)
-    middle_iterations: tuple[int, ...] = setting((2, 2, 2), minimum=1, maximum=100)
+    middle_iterations: tuple[int, ...] = setting((1, 1, 1), minimum=1, maximum=100)
     final_iterations: tuple[int, ...] = setting((2, 1), minimum=1, maximum=100)
+    # random steps that a pixel takes in each iteration
+    coarse_tries: int = setting(2, minimum=0, maximum=64)
+    middle_tries: int = setting(6, minimum=0, maximum=64)
+    final_tries: int = setting(2, minimum=0, maximum=64)
     # w_p: weight of the pairwise term in each of those passes (equation 6); 0 is plain PatchMatch
     coarse_pairwise: tuple[float, ...] = setting((0.0, 0.0, 0.0, 0.1, 0.3), minimum=0)
     middle_pairwise: tuple[float, ...] = setting((0.0, 0.1, 0.3), minimum=0)
@@ -78,12 +82,8 @@ class MatchConfig(Stage):
     # from small pictures to large ones; the longest side of the smallest, px
     coarse_to_fine: bool = setting(True)
     coarsest: int = setting(320, minimum=16)
-    # how far random steps reach in the first iteration of a level, px, and how many a pixel takes in each
-    # iteration, on the coarsest level, on those between and on the last
+    # how far random steps reach in the first iteration of a level, px
     step: float = setting(8.0, minimum=0)
-    coarse_tries: int = setting(2, minimum=0, maximum=64)
-    middle_tries: int = setting(4, minimum=0, maximum=64)
-    final_tries: int = setting(2, minimum=0, maximum=64)
     # take each direction's matches as candidates of the other
     exchange: bool = setting(True)
     # smooth below the pixel at the end
@@ -92,7 +92,11 @@ class MatchConfig(Stage):
     seed: int = setting(0, minimum=0, maximum=2**32 - 1)
     stereo: PassesConfig = PassesConfig()
     optical: PassesConfig = PassesConfig(
-        coarse_iterations=(3, 3, 2, 2), coarse_pairwise=(0.0, 0.0, 0.1, 0.3), final_iterations=(1, 1)
+        coarse_iterations=(3, 3, 2, 2),
+        middle_iterations=(2, 2, 2),
+        final_iterations=(1, 1),
+        middle_tries=4,
+        coarse_pairwise=(0.0, 0.0, 0.1, 0.3),
     )
 
 
@@ -216,17 +220,18 @@ PRESETS: dict[str, dict[str, Any]] = {
             "search_range": 0.2,
             "coarse_to_fine": False,
             "step": 200.0,
-            "coarse_tries": 24,
             "exchange": False,
             "polish": False,
             "stereo": {
                 "coarse_iterations": [2, 2, 2, 2],
+                "coarse_tries": 24,
                 "coarse_pairwise": [0.01, 0.02, 0.1, 1.0],
                 "weight_colour_first": 1.0,
                 "weight_colour": 10.0,
             },
             "optical": {
                 "coarse_iterations": [6, 4],
+                "coarse_tries": 24,
                 "coarse_pairwise": [0.01, 0.01],
                 "weight_colour_first": 20.0,
                 "weight_colour": 20.0,

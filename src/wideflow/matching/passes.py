@@ -171,7 +171,7 @@ def _iterate(
     """
     iterations = getattr(passes, f"{stage}_iterations")
     pairwise = getattr(passes, f"{stage}_pairwise")
-    tries = getattr(config, f"{stage}_tries")
+    tries = getattr(passes, f"{stage}_tries")
     coarsest = stage == "coarse"
     step = config.step
     slants = None
