@@ -8,7 +8,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from wideflow.cli.options import ConfigFile, Preset, Quiet, Settings
+from wideflow.cli.options import ConfigFile, MatchSeed, Preset, Quiet, Settings
 from wideflow.config import load_config
 from wideflow.errors import FileError
 from wideflow.progress import show_progress
@@ -29,10 +29,7 @@ def run(
     config: ConfigFile = None,
     settings: Settings = None,
     preset: Preset = "default",
-    seed: Annotated[
-        int | None,
-        Option(help="Where chance starts; the same seed gives the same bits.", min=0, max=2**32 - 1),
-    ] = None,
+    seed: MatchSeed = None,
     quiet: Quiet = False,
 ) -> None:
     """Depth and 3D motion of every pixel, from four pictures with known cameras.

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from wideflow.cli.options import ConfigFile, Preset, Quiet, Settings
+from wideflow.cli.options import ConfigFile, MatchSeed, Preset, Quiet, Settings
 from wideflow.config import load_config
 from wideflow.errors import FileError, InputError
 from wideflow.progress import show_progress
@@ -40,10 +40,7 @@ def run(
     config: ConfigFile = None,
     settings: Settings = None,
     preset: Preset = "default",
-    seed: Annotated[
-        int | None,
-        Option(help="Where chance starts; the same seed gives the same bits.", min=0, max=2**32 - 1),
-    ] = None,
+    seed: MatchSeed = None,
     quiet: Quiet = False,
 ) -> None:
     """Find every pixel of one picture in another: a dense correspondence field.

@@ -12,6 +12,10 @@ from wideflow.errors import InputError
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show neither progress nor summary.")]
 Seed = Annotated[int, typer.Option(help="Where chance starts; the same seed gives the same bits.")]
+MatchSeed = Annotated[
+    int | None,
+    typer.Option(help="Where chance starts; the same seed gives the same bits.", min=0, max=2**32 - 1),
+]
 Workers = Annotated[int | None, typer.Option(help="Threads; all cores unless given.", min=1)]
 ConfigFile = Annotated[
     Path | None, typer.Option("--config", help="TOML file with settings, a table for each stage.")

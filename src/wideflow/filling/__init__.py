@@ -9,6 +9,7 @@ from wideflow.config import FillConfig
 from wideflow.errors import InputError
 from wideflow.filling.completion import complete_by_colour, complete_by_diffusion
 from wideflow.filling.occlusion import find_occluded
+from wideflow.pictures import checked_picture
 from wideflow.types import Flow
 
 __all__ = ["fill", "find_occluded"]
@@ -43,7 +44,7 @@ def fill(
         Arrays that do not fit together, or a flow without any known pixel.
     """
     config = FillConfig() if config is None else config
-    colours = _checked_picture(picture)
+    colours = checked_picture(picture, alpha=False)
     uv, confidence = _checked_flow(flow, colours.shape[:2])
     hidden = np.asarray(occluded)
     if hidden.dtype != np.bool_ or hidden.shape != colours.shape[:2]:
@@ -90,28 +91,6 @@ def _distance(unknown: NDArray[np.bool_]) -> NDArray[np.float32]:
 
     distance = cv2.distanceTransform(unknown.astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
     return np.asarray(distance, np.float32)
-
-
-def _checked_picture(array: ArrayLike) -> NDArray[np.float32]:
-    """(H, W, 3) float32 in 0..1."""
-    try:
-        picture = np.asarray(array)
-    except ValueError as error:
-        raise InputError("the picture is not an array; its rows differ in length") from error
-    if picture.dtype.kind not in "buif":
-        raise InputError(f"the picture holds {picture.dtype} instead of numbers; read it with read_image")
-    if picture.ndim == 2:
-        picture = np.repeat(picture[..., None], 3, axis=2)
-    if picture.ndim != 3 or picture.shape[2] != 3 or picture.size == 0:
-        raise InputError(f"the picture has shape {np.shape(array)}; it must be (H, W) or (H, W, 3)")
-    if picture.dtype in (np.uint8, np.uint16):
-        picture = picture / np.float32(np.iinfo(picture.dtype).max)
-    picture = np.ascontiguousarray(picture, np.float32)
-    if not np.isfinite(picture).all():
-        raise InputError("the picture holds values that are not finite")
-    if picture.min() < -0.01 or picture.max() > 1.01:
-        raise InputError("the picture has values outside 0..1; scale it, or give it as uint8 or uint16")
-    return picture
 
 
 def _checked_flow(

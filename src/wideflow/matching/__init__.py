@@ -14,11 +14,12 @@ from wideflow.geometry import PairGeometry, forward_backward_error, pixel_grid
 from wideflow.matching.colour import ColourTransform
 from wideflow.matching.fundamental import estimate_geometry, reestimate_geometry
 from wideflow.matching.passes import run_passes
-from wideflow.matching.pictures import checked_picture
 from wideflow.matching.polish import polish
+from wideflow.pictures import checked_picture
 from wideflow.types import Flow, View
 
 OCCLUDED = 3.0  # px between a pixel and its way there and back, from which it counts as occluded
+_SMALLEST = 8  # px of a side below which there is nothing to describe
 _PLAIN = 0.05  # texture at which a pixel is trusted half
 
 
@@ -75,7 +76,10 @@ def match(
         Pictures that cannot be matched, or cameras that do not belong to them.
     """
     config = MatchConfig() if config is None else config
-    pictures = (checked_picture(first, "first"), checked_picture(second, "second"))
+    pictures = (
+        checked_picture(first, "the first picture", _SMALLEST),
+        checked_picture(second, "the second picture", _SMALLEST),
+    )
     if kind not in ("stereo", "optical"):
         raise InputError(f"a match is either 'stereo' or 'optical', not '{kind}'")
     geometry, reestimate = None, None

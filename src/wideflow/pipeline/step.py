@@ -15,7 +15,7 @@ from wideflow.errors import InputError
 from wideflow.filling import fill, find_occluded
 from wideflow.geometry import fundamental_matrix
 from wideflow.matching import Match, match
-from wideflow.matching.pictures import checked_picture
+from wideflow.pictures import checked_picture
 from wideflow.pipeline.undistort import undistorted
 from wideflow.refine import close_loop, lift_flows, lift_stereo, refine_flows
 from wideflow.types import Rig, RigFrame, SceneFlow
@@ -166,10 +166,10 @@ def _ideal(
     pictures: tuple[ArrayLike, ...], frames: tuple[RigFrame, RigFrame]
 ) -> tuple[list[NDArray[np.float32]], tuple[RigFrame, RigFrame], list[NDArray[np.bool_]]]:
     """Undistorted pictures, their frames, and which pixels of A and of B the lens has seen."""
-    names = ("first (A at t)", "second (B at t)", "third (A at t + 1)", "fourth (B at t + 1)")
+    names = ("A at t", "B at t", "A at t + 1", "B at t + 1")
     flat, views, known = [], [], []
     for i, (picture, name) in enumerate(zip(pictures, names, strict=True)):
-        each = undistorted(checked_picture(picture, name), frames[i // 2].views[i % 2])
+        each = undistorted(checked_picture(picture, f"the picture of {name}"), frames[i // 2].views[i % 2])
         flat.append(each[0])
         views.append(each[1])
         known.append(each[2])
