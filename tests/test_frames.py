@@ -12,7 +12,8 @@ from wideflow.cli import main
 from wideflow.evaluate.handheld import HandheldScene, read_handheld
 from wideflow.evaluate.metrics import flow_scores, motion_scores
 from wideflow.files import write_rig
-from wideflow.pipeline import Step, store
+from wideflow.pipeline import compute_step, store
+from wideflow.results import Result
 from wideflow.synth import SynthConfig, render
 from wideflow.types import Rig, SceneFlow
 
@@ -142,23 +143,32 @@ def test_bad_arguments_are_one_sentence(
 
 
 def test_a_full_disk_keeps_the_older_result(
-    scene: HandheldScene, result: Path, monkeypatch: pytest.MonkeyPatch
+    tiny: HandheldScene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    step = compute_step(tuple(four(tiny)), (tiny.rig.frame(0), tiny.rig.frame(1)))
+    store.write_step(tmp_path, step)
+    before = Result(tmp_path).depth(1)
+
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(store, "_write_arrays", full)
-    found = xarray.open_zarr(result / "result.zarr", consolidated=False)
-    names = ("depth", "stereo_flow", "occluded", "confidence")
-    now, after = ({name: found[name].values[t] for name in names} for t in (0, 1))
-    flow, depth = now["stereo_flow"], now["depth"]
-    motion = found.motion.values[0]
-    flows = SceneFlow(
-        flow, flow, flow, flow, depth, motion, motion, motion, now["occluded"], now["confidence"]
-    )
-    frames = (scene.rig.frame(0), scene.rig.frame(1))
-    step = Step(flows, frames, after["stereo_flow"], after["depth"], after["occluded"], after["confidence"])
+    monkeypatch.setattr(store.Store, "put_last", full)
     with pytest.raises(wideflow.WideflowError, match="No space left on device"):
-        store.write_step(result, step)
-    again = xarray.open_zarr(result / "result.zarr", consolidated=False)
-    assert np.array_equal(again.depth.values, found.depth.values, equal_nan=True)
+        store.write_step(tmp_path, step)
+    assert np.array_equal(Result(tmp_path).depth(1), before, equal_nan=True)
+    assert not list(tmp_path.glob(".result*"))
+
+
+def test_a_result_gives_its_arrays_on_demand(scene: HandheldScene, result: Path) -> None:
+    found = Result(result)
+    assert (len(found), found.size_a, found.size_b) == (2, A, B)
+    points, depth = found.points(1), found.depth(1)
+    known = np.isfinite(depth)
+    view = found.rig.frame(1).views[0]
+    assert np.allclose((points @ view.R.T + view.t)[known][:, 2], depth[known], rtol=1e-4)
+    assert found.picture_b(0).shape == (160, 240, 3)
+    assert found.picture_b(0).dtype == np.uint8
+    with pytest.raises(wideflow.WideflowError, match="has 1 steps, numbered from 0; there is no 1"):
+        found.motion(1)
+    with pytest.raises(wideflow.WideflowError, match="holds no result"):
+        Result(scene.path)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from wideflow.filling import fill
     from wideflow.matching import Match, match
     from wideflow.pipeline import scene_flow
+    from wideflow.results import Result
     from wideflow.sync import Sync, synchronise
     from wideflow.types import Camera, Flow, Rig, RigFrame, SceneFlow, Truth, View
     from wideflow.video.read import Video
@@ -25,6 +26,7 @@ __all__ = [
     "Config",
     "Flow",
     "Match",
+    "Result",
     "Rig",
     "RigFrame",
     "SceneFlow",
@@ -52,6 +54,7 @@ _HOMES = {
     "wideflow.filling": ("fill",),
     "wideflow.matching": ("Match", "match"),
     "wideflow.pipeline": ("scene_flow",),
+    "wideflow.results": ("Result",),
     "wideflow.sync": ("Sync", "synchronise"),
     "wideflow.types": ("Camera", "Flow", "Rig", "RigFrame", "SceneFlow", "Truth", "View"),
     "wideflow.video.read": ("Video",),

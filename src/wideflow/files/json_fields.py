@@ -17,7 +17,11 @@ _MAX_JSON_BYTES = 2**28
 
 def read_json(path: AnyPath, kind: str) -> Fields:
     """The object at the top of a JSON file."""
-    data = read_bytes(path, kind, limit=_MAX_JSON_BYTES)
+    return parse_json(read_bytes(path, kind, limit=_MAX_JSON_BYTES), path, kind)
+
+
+def parse_json(data: bytes, path: AnyPath, kind: str) -> Fields:
+    """The object at the top of the contents of a JSON file."""
     try:
         value = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:

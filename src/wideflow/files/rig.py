@@ -15,7 +15,7 @@ from wideflow.errors import FileError, InputError
 from wideflow.files.cameras import camera_from_fields, camera_to_fields
 from wideflow.files.colmap import read_colmap, rig_from_colmap
 from wideflow.files.disk import AnyPath, write_bytes
-from wideflow.files.json_fields import Fields, read_json
+from wideflow.files.json_fields import Fields, parse_json, read_json
 from wideflow.types import Camera, Rig, RigFrame, View
 
 _VERSION = 1
@@ -36,7 +36,16 @@ def read_rig(path: AnyPath) -> Rig:
             return rig_from_colmap(read_colmap(path))
         except InputError as error:
             raise FileError(f"'{path}' cannot serve as a rig: {error}") from error
-    fields = read_json(path, "rig.json")
+    return _rig(read_json(path, "rig.json"))
+
+
+def rig_from_bytes(data: bytes, path: AnyPath) -> Rig:
+    """The rig in the contents of a ``rig.json``; ``path`` is for messages."""
+    return _rig(parse_json(data, path, "rig.json"))
+
+
+def _rig(fields: Fields) -> Rig:
+    path = fields.path
     if fields.integer("version") != _VERSION:
         raise FileError(
             f"'{path}' is a rig of version {fields.integer('version')}, this program reads {_VERSION}; "
@@ -65,7 +74,12 @@ def _frame(fields: Fields, cameras: tuple[Camera, Camera]) -> RigFrame:
 
 
 def write_rig(path: AnyPath, rig: Rig) -> None:
-    """Write ``rig.json``, one line per camera and frame; `read_rig` returns the same rig bit for bit."""
+    """Write ``rig.json``; `read_rig` returns the same rig bit for bit."""
+    write_bytes(path, rig_to_bytes(rig))
+
+
+def rig_to_bytes(rig: Rig) -> bytes:
+    """Contents of a ``rig.json``, one line per camera and frame."""
     if not _rises(rig.frames):
         raise InputError("the frames of a rig must stand by rising index")
     if not all(math.isfinite(time) for frame in rig.frames for time in frame.times):
@@ -82,7 +96,7 @@ def write_rig(path: AnyPath, rig: Rig) -> None:
     text = (
         f'{{"version": {_VERSION},\n"cameras": [\n{_lines(cameras)}\n],\n"frames": [\n{_lines(frames)}\n]}}\n'
     )
-    write_bytes(path, text.encode("ascii"))
+    return text.encode("ascii")
 
 
 def _rises(frames: tuple[RigFrame, ...]) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,13 +16,51 @@ from wideflow.errors import InputError
 from wideflow.filling import fill, find_occluded
 from wideflow.geometry import fundamental_matrix
 from wideflow.matching import Match, match
+from wideflow.matching.colour import ColourTransform
 from wideflow.pictures import checked_picture
 from wideflow.pipeline.undistort import undistorted
-from wideflow.refine import close_loop, lift_flows, lift_stereo, refine_flows
+from wideflow.progress import Progress
+from wideflow.refine import LiftedStereo, close_loop, lift_flows, lift_stereo, refine_flows
 from wideflow.types import Rig, RigFrame, SceneFlow
 
-Progress = Callable[[int, int, str], None]
 _STEPS = 7  # four matches, filling, refinement, lift
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """Both pictures of one moment as ideal cameras would have taken them.
+
+    Attributes
+    ----------
+    pictures : pair of (H, W, 3) float32
+        RGB, 0..1, of A and of B.
+    frame : RigFrame
+        Of cameras without distortion.
+    known : pair of (H, W) bool
+        Pixels that the lens has seen.
+    """
+
+    pictures: tuple[NDArray[np.float32], NDArray[np.float32]]
+    frame: RigFrame
+    known: tuple[NDArray[np.bool_], NDArray[np.bool_]]
+
+
+@dataclass(frozen=True, eq=False)
+class FilledFlow:
+    """A matched flow whose gaps are filled: (H, W, 2) px, its confidence, and where it is a guess."""
+
+    uv: NDArray[np.float32]
+    confidence: NDArray[np.float32]
+    occluded: NDArray[np.bool_]
+
+
+class StepFlows(NamedTuple):
+    """The four flows around the loop of a time step."""
+
+    optical_a: FilledFlow
+    stereo: FilledFlow
+    optical_b: FilledFlow
+    stereo_next: FilledFlow
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,22 +71,20 @@ class Step:
     ----------
     scene : SceneFlow
         Of picture A at t.
-    frames : pair of RigFrame
-        The ideal cameras that it belongs to, at t and t + 1.
-    stereo_next : (H, W, 2) float32
+    moments : pair of Moment
+        The pictures and cameras that it belongs to, at t and t + 1.
+    stereo_next : FilledFlow
         From A at t + 1 to B at t + 1, matched and filled, not refined.
-    depth_next, occluded_next, confidence_next : (H, W)
-        Of picture A at t + 1, from that.
+    lifted_next : LiftedStereo
+        Depth in A at t + 1, from that.
     seconds : dict
         Time of each stage.
     """
 
     scene: SceneFlow
-    frames: tuple[RigFrame, RigFrame]
-    stereo_next: NDArray[np.float32]
-    depth_next: NDArray[np.float32]
-    occluded_next: NDArray[np.bool_]
-    confidence_next: NDArray[np.float32]
+    moments: tuple[Moment, Moment]
+    stereo_next: FilledFlow
+    lifted_next: LiftedStereo
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -90,97 +127,114 @@ def compute_step(
 ) -> Step:
     """`scene_flow` with all that it finds on the way; pictures in the order A, B at t, A, B at t + 1."""
     config = Config() if config is None else config
-    (a, b, a_next, b_next), frames, known = _ideal(pictures, frames)
+    now = ideal_moment((pictures[0], pictures[1]), frames[0], "t")
+    after = ideal_moment((pictures[2], pictures[3]), frames[1], "t + 1")
     seconds: dict[str, float] = {}
-    pairs = {
-        "optical_a": (a, a_next, "optical", None),
-        "stereo": (a, b, "stereo", frames[0].views),
-        "optical_b": (b, b_next, "optical", None),
-        "stereo_next": (a_next, b_next, "stereo", frames[1].views),
-    }
     found: dict[str, Match] = {}
+    pairs = {
+        "optical_a": (now.pictures[0], after.pictures[0], "optical", None),
+        "stereo": (*now.pictures, "stereo", now.frame.views),
+        "optical_b": (now.pictures[1], after.pictures[1], "optical", None),
+        "stereo_next": (*after.pictures, "stereo", after.frame.views),
+    }
     for done, (name, (first, second, kind, views)) in enumerate(pairs.items()):
         progress(done, _STEPS, f"matching {name.replace('_', ' ')}")
         with _clock(seconds, f"match {name}"):
             found[name] = match(first, second, kind, views, config.match)
     progress(4, _STEPS, "filling occlusions")
     with _clock(seconds, "fill"):
-        hidden, flows = {}, {}
-        for name, each in found.items():
-            seen = known[1] if name == "optical_b" else known[0]
-            hidden[name] = find_occluded(each.forward.uv, each.backward.uv, config.fill) | ~seen
-            if hidden[name].all():
-                raise InputError(_NOTHING.format("cameras" if "stereo" in name else "moments"))
-            flows[name] = fill(pairs[name][0], each.forward, hidden[name], config.fill)
+        filled = {
+            name: fill_match(pairs[name][0], each, now.known[name == "optical_b"], config)
+            for name, each in found.items()
+        }
     progress(5, _STEPS, "refining")
-    with _clock(seconds, "refine"):
-        start, loop_error = close_loop(
-            flows["optical_a"].uv,
-            flows["stereo"].uv,
-            flows["optical_b"].uv,
-            flows["stereo_next"].uv,
-            hidden["optical_a"],
-            hidden["stereo"],
-            hidden["optical_b"],
-            hidden["stereo_next"],
-        )
-        change = found["stereo"].colours
-        lines = fundamental_matrix(*frames[0].views), fundamental_matrix(*frames[1].views)
-        refined = refine_flows((change(a), b, change(a_next), b_next), lines, start, config.refine)
+    scene = join_flows(now, after, StepFlows(**filled), found["stereo"].colours, config, seconds)
     progress(6, _STEPS, "triangulating")
     with _clock(seconds, "lift"):
-        trust = flows["stereo"].confidence
-        lifted = lift_flows(*frames, refined.flows, trust, loop_error, refined.penalty)
-        after = lift_stereo(
-            frames[1], flows["stereo_next"].uv, ~hidden["stereo_next"], flows["stereo_next"].confidence
-        )
+        lifted = lift_moment(after, filled["stereo_next"])
     progress(7, _STEPS, "done")
-    unseen = ~known[0]
-    for values in (lifted.depth, lifted.motion, lifted.covariance, lifted.motion_covariance, after.depth):
+    return Step(scene, (now, after), filled["stereo_next"], lifted, seconds)
+
+
+def ideal_moment(pictures: tuple[ArrayLike, ArrayLike], frame: RigFrame, when: str) -> Moment:
+    """The pictures of A and B undistorted; ``when`` names the moment in messages."""
+    sides = [
+        undistorted(checked_picture(picture, f"the picture of {name} at {when}"), view)
+        for picture, view, name in zip(pictures, frame.views, "AB", strict=True)
+    ]
+    (a, view_a, known_a), (b, view_b, known_b) = sides
+    return Moment((a, b), RigFrame(frame.index, frame.times, (view_a, view_b)), (known_a, known_b))
+
+
+def fill_match(
+    picture: NDArray[np.float32], found: Match, known: NDArray[np.bool_], config: Config
+) -> FilledFlow:
+    """Complete the forward flow of a match where the other picture does not show the pixel."""
+    occluded = find_occluded(found.forward.uv, found.backward.uv, config.fill) | ~known
+    if occluded.all():
+        what = "moments" if found.geometry is None else "cameras"
+        raise InputError(
+            f"the pictures of the two {what} have nothing in common that could be matched; "
+            "check that they belong together and that the rig is theirs"
+        )
+    flow = fill(picture, found.forward, occluded, config.fill)
+    return FilledFlow(flow.uv, flow.confidence, occluded)
+
+
+def join_flows(
+    now: Moment,
+    after: Moment,
+    flows: StepFlows,
+    colours: ColourTransform,
+    config: Config,
+    seconds: dict[str, float],
+) -> SceneFlow:
+    """Refine the flows of a time step together and lift them to 3D; ``colours`` takes A's to B's."""
+    with _clock(seconds, "refine"):
+        start, loop_error = close_loop(
+            flows.optical_a.uv,
+            flows.stereo.uv,
+            flows.optical_b.uv,
+            flows.stereo_next.uv,
+            flows.optical_a.occluded,
+            flows.stereo.occluded,
+            flows.optical_b.occluded,
+            flows.stereo_next.occluded,
+        )
+        lines = fundamental_matrix(*now.frame.views), fundamental_matrix(*after.frame.views)
+        (a, b), (a_next, b_next) = now.pictures, after.pictures
+        refined = refine_flows((colours(a), b, colours(a_next), b_next), lines, start, config.refine)
+    with _clock(seconds, "lift"):
+        trust = flows.stereo.confidence
+        lifted = lift_flows(now.frame, after.frame, refined.flows, trust, loop_error, refined.penalty)
+    unseen = ~now.known[0]
+    for values in (lifted.depth, lifted.motion, lifted.covariance, lifted.motion_covariance):
         values[unseen] = np.nan
-    for confidence in (lifted.confidence, after.confidence):
-        confidence[unseen] = 0
-    scene = SceneFlow(
+    lifted.confidence[unseen] = 0
+    return SceneFlow(
         stereo_flow=refined.flows.stereo,
         optical_flow_a=refined.flows.optical,
-        optical_flow_b=flows["optical_b"].uv,
+        optical_flow_b=flows.optical_b.uv,
         loop_flow=refined.flows.loop,
         depth=lifted.depth,
         motion=lifted.motion,
         covariance=lifted.covariance,
         motion_covariance=lifted.motion_covariance,
-        occluded=hidden["stereo"],
+        occluded=flows.stereo.occluded,
         confidence=lifted.confidence,
     )
-    rest = flows["stereo_next"].uv, after.depth, hidden["stereo_next"], after.confidence
-    return Step(scene, frames, *rest, seconds)
 
 
-_NOTHING = (
-    "the pictures of the two {} have nothing in common that could be matched; "
-    "check that they belong together and that the rig is theirs"
-)
-
-
-def _ideal(
-    pictures: tuple[ArrayLike, ...], frames: tuple[RigFrame, RigFrame]
-) -> tuple[list[NDArray[np.float32]], tuple[RigFrame, RigFrame], list[NDArray[np.bool_]]]:
-    """Undistorted pictures, their frames, and which pixels of A and of B the lens has seen."""
-    names = ("A at t", "B at t", "A at t + 1", "B at t + 1")
-    flat, views, known = [], [], []
-    for i, (picture, name) in enumerate(zip(pictures, names, strict=True)):
-        each = undistorted(checked_picture(picture, f"the picture of {name}"), frames[i // 2].views[i % 2])
-        flat.append(each[0])
-        views.append(each[1])
-        known.append(each[2])
-    now, after = (
-        RigFrame(frame.index, frame.times, (views[2 * t], views[2 * t + 1])) for t, frame in enumerate(frames)
-    )
-    return flat, (now, after), known[:2]
+def lift_moment(moment: Moment, stereo: FilledFlow) -> LiftedStereo:
+    """Depth of a moment that no next one refines."""
+    lifted = lift_stereo(moment.frame, stereo.uv, ~stereo.occluded, stereo.confidence)
+    lifted.depth[~moment.known[0]] = np.nan
+    lifted.confidence[~moment.known[0]] = 0
+    return lifted
 
 
 @contextmanager
 def _clock(seconds: dict[str, float], stage: str) -> Iterator[None]:
     start = time.perf_counter()
     yield
-    seconds[stage] = time.perf_counter() - start
+    seconds[stage] = seconds.get(stage, 0) + time.perf_counter() - start

@@ -2,35 +2,140 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wideflow.errors import FileError
-from wideflow.files import write_rig
-from wideflow.files.disk import write_bytes
-from wideflow.pipeline.step import Step
-from wideflow.types import Rig
+from wideflow.files.disk import AnyPath
+from wideflow.files.place import Place, make_folder
+from wideflow.files.rig import rig_to_bytes
+from wideflow.pipeline.step import FilledFlow, Moment, Step
+from wideflow.refine import LiftedStereo
+from wideflow.results import ARRAYS, STEPS
+from wideflow.types import Camera, Rig, SceneFlow
 
-_FLOW = ("y", "x", "xy")
-_FLOW_B = ("y_b", "x_b", "xy")
-# name: dimensions after the first, unit, what it is
-ARRAYS: dict[str, tuple[tuple[str, ...], str, str]] = {
-    "stereo_flow": (_FLOW, "px", "from A to B at the same moment"),
-    "optical_flow_a": (_FLOW, "px", "from A to A at the next moment"),
-    "optical_flow_b": (_FLOW_B, "px", "from B to B at the next moment"),
-    "depth": (("y", "x"), "world units", "z in camera A"),
-    "motion": (("y", "x", "xyz"), "world units", "3D displacement to the next moment"),
-    "occluded": (("y", "x"), "1", "not seen by B: the flow is a guess"),
-    "confidence": (("y", "x"), "1", "0 (nothing known) to 1 (certain)"),
+
+class Store:
+    """A ``result.zarr`` that is written moment by moment; each array of a moment is written whole or not.
+
+    Parameters
+    ----------
+    place : Place
+        Folder or URL that it lies in.
+    moments : int
+    cameras : pair of Camera
+        Whose sizes its pictures have. A store of another length or size is begun anew.
+    name : str
+    """
+
+    def __init__(
+        self, place: Place, moments: int, cameras: tuple[Camera, Camera], name: str = "result.zarr"
+    ) -> None:
+        self.place, self.name = place, name
+        self._shapes = {array: _shape(array, moments, cameras) for array in ARRAYS}
+        self._group = self._opened() or self._created()
+
+    def put(self, name: str, t: int, values: NDArray[Any]) -> None:
+        """Write one array of one moment."""
+        self._try(lambda: self._group[name].__setitem__(t, values))
+
+    def put_pictures(self, t: int, moment: Moment) -> None:
+        """Write both pictures of a moment."""
+        for name, picture in zip(("picture_a", "picture_b"), moment.pictures, strict=True):
+            self.put(name, t, np.rint(picture * 255).astype(np.uint8))
+
+    def put_scene(self, t: int, scene: SceneFlow) -> None:
+        """Write what the step from t to t + 1 has found."""
+        for name in ARRAYS:
+            if not name.startswith("picture"):
+                self.put(name, t, getattr(scene, name))
+
+    def put_last(self, t: int, stereo: FilledFlow, lifted: LiftedStereo) -> None:
+        """Write the moment that no step starts from."""
+        for name, values in (
+            ("stereo_flow", stereo.uv),
+            ("occluded", stereo.occluded),
+            ("depth", lifted.depth),
+            ("confidence", lifted.confidence),
+        ):
+            self.put(name, t, values)
+
+    def get(self, name: str, t: int) -> NDArray[Any]:
+        """One array of one moment, as it was written."""
+        return np.asarray(self._group[name][t])
+
+    def _opened(self) -> Any | None:
+        import zarr
+
+        if not self.place.exists(f"{self.name}/zarr.json"):
+            return None
+        try:
+            group: Any = zarr.open_group(self.place.store(self.name), mode="r+")
+            if all(group[name].shape == shape for name, shape in self._shapes.items()):
+                return group
+        except (KeyError, ValueError, OSError, TypeError):
+            pass  # begun by a process that was killed, or not ours
+        return None
+
+    def _created(self) -> Any:
+        import zarr
+
+        self.place.remove(self.name)
+        if not self.place.remote:
+            make_folder(self.place.folder)
+
+        def create() -> Any:
+            group = zarr.create_group(
+                self.place.store(self.name), attributes={"title": "Wideflow scene flow", "version": 1}
+            )
+            for name, shape in self._shapes.items():
+                dimensions, unit, meaning = ARRAYS[name]
+                group.create_array(
+                    name,
+                    shape=shape,
+                    chunks=(1, *shape[1:]),
+                    dtype=_TYPES.get(name, np.float32),
+                    fill_value=0 if name in _TYPES else np.nan,
+                    dimension_names=("step" if name in STEPS else "time", *dimensions),
+                    attributes={"units": unit, "long_name": meaning},
+                )
+            return group
+
+        return self._try(create)
+
+    def _try(self, action: Any) -> Any:
+        try:
+            return action()
+        except OSError as error:
+            reason = error.strerror or str(error)
+            if error.errno == errno.ENOSPC:
+                reason = "the disk is full; free some space and start again, what is done is kept"
+            raise FileError(f"cannot write the result into '{self.place}': {reason}") from error
+
+
+# of the arrays that begin as 0; all others are float32 and begin as NaN
+_TYPES: dict[str, Any] = {
+    "occluded": np.bool_,
+    "confidence": np.float32,
+    "picture_a": np.uint8,
+    "picture_b": np.uint8,
 }
 
 
-def write_step(out: str | os.PathLike[str], step: Step) -> None:
+def _shape(name: str, moments: int, cameras: tuple[Camera, Camera]) -> tuple[int, ...]:
+    dimensions = ARRAYS[name][0]
+    width, height = cameras["y_b" in dimensions].size
+    last = {"xy": (2,), "xyz": (3,), "rgb": (3,)}.get(dimensions[-1], ())
+    return (max(moments - 1, 1) if name in STEPS else moments, height, width, *last)
+
+
+def write_step(out: AnyPath, step: Step) -> None:
     """Write ``result.zarr``, ``rig.json`` and ``timings.json`` of one time step into a folder.
 
     Raises
@@ -38,47 +143,25 @@ def write_step(out: str | os.PathLike[str], step: Step) -> None:
     FileError
         The folder cannot be written; an older result in it is then still whole.
     """
-    folder = Path(out)
-    scene = step.scene
-    values = {
-        "stereo_flow": np.stack([scene.stereo_flow, step.stereo_next]),
-        "optical_flow_a": scene.optical_flow_a[None],
-        "optical_flow_b": scene.optical_flow_b[None],
-        "depth": np.stack([scene.depth, step.depth_next]),
-        "motion": scene.motion[None],
-        "occluded": np.stack([scene.occluded, step.occluded_next]),
-        "confidence": np.stack([scene.confidence, step.confidence_next]),
-    }
-    temporary, final = folder / ".result.zarr.part", folder / "result.zarr"
+    place = Place(out)
+    frames = step.moments[0].frame, step.moments[1].frame
+    cameras = frames[0].views[0].camera, frames[0].views[1].camera
+    temporary = ".result.zarr.part"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(temporary, ignore_errors=True)
-        _write_arrays(temporary, values)
-        shutil.rmtree(final, ignore_errors=True)
-        os.replace(temporary, final)
-    except OSError as error:
-        shutil.rmtree(temporary, ignore_errors=True)
+        place.remove(temporary)
+        store = Store(place, 2, cameras, temporary)
+        for t, moment in enumerate(step.moments):
+            store.put_pictures(t, moment)
+        store.put_scene(0, step.scene)
+        store.put_last(1, step.stereo_next, step.lifted_next)
+        place.remove("result.zarr")
+        os.replace(place.folder / temporary, place.folder / "result.zarr")
+    except (OSError, FileError) as error:
+        shutil.rmtree(place.folder / temporary, ignore_errors=True)
+        if isinstance(error, FileError):
+            raise
         reason = error.strerror or str(error)
-        raise FileError(f"cannot write the result into '{folder}': {reason}; choose another place") from error
-    cameras = (step.frames[0].views[0].camera, step.frames[0].views[1].camera)
-    write_rig(folder / "rig.json", Rig(cameras, step.frames))
+        raise FileError(f"cannot write the result into '{out}': {reason}; choose another place") from error
+    place.write("rig.json", rig_to_bytes(Rig(cameras, frames)))
     timings = {stage: round(seconds, 3) for stage, seconds in step.seconds.items()}
-    write_bytes(folder / "timings.json", json.dumps({"seconds": timings}, indent=1).encode())
-
-
-def _write_arrays(path: Path, values: dict[str, np.ndarray[Any, Any]]) -> None:
-    import zarr
-
-    group = zarr.create_group(str(path), attributes={"title": "Wideflow scene flow", "version": 1})
-    for name, array in values.items():
-        dimensions, unit, meaning = ARRAYS[name]
-        first = "time" if array.shape[0] == len(values["depth"]) else "step"
-        stored = group.create_array(
-            name,
-            shape=array.shape,
-            chunks=(1, *array.shape[1:]),
-            dtype=array.dtype,
-            dimension_names=(first, *dimensions),
-            attributes={"units": unit, "long_name": meaning},
-        )
-        stored[:] = array
+    place.write("timings.json", json.dumps({"seconds": timings}, indent=1).encode())

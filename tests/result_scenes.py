@@ -1,0 +1,66 @@
+"""A result without the work: what a perfect run on a rendered scene would have written."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from wideflow.evaluate.handheld import read_handheld
+from wideflow.files import write_rig
+from wideflow.files.place import Place
+from wideflow.pipeline.store import Store
+from wideflow.results import Result
+from wideflow.synth import SynthConfig, render
+from wideflow.types import Rig
+
+
+def perfect_result(folder: Path, frames: int = 3, size: tuple[int, int] = (128, 72), seed: int = 5) -> Result:
+    """Render a scene into ``folder/scene`` and write its truth as the result ``folder/out``."""
+    config = SynthConfig(angle=10, size=size, size_b=(size[0] * 3 // 4, size[1]), seed=seed, frames=frames)
+    render(folder / "scene", config)
+    scene = read_handheld(folder / "scene")
+    out = folder / "out"
+    store = Store(Place(out), frames, scene.rig.cameras)
+    for t in range(frames):
+        truth, flows = scene.truth(0, t), scene.flows(0, t)
+        known = np.isfinite(truth.depth)
+        for camera, name in enumerate(("picture_a", "picture_b")):
+            store.put(name, t, np.rint(scene.image(camera, t) * 255).astype(np.uint8))
+        store.put("depth", t, truth.depth)
+        store.put("stereo_flow", t, flows.stereo.astype(np.float32))
+        store.put("occluded", t, ~truth.stereo_visible)
+        store.put("confidence", t, np.where(known, np.where(truth.stereo_visible, 0.9, 0.2), 0))
+        if t < frames - 1:
+            store.put("motion", t, truth.motion)
+            store.put("optical_flow_a", t, flows.optical.astype(np.float32))
+            store.put("optical_flow_b", t, scene.flows(1, t).optical.astype(np.float32))
+    write_rig(out / "rig.json", Rig(scene.rig.cameras, scene.rig.frames[:frames]))
+    (out / "timings.json").write_text(
+        json.dumps({"seconds": {"match stereo": 5.0, "fill": 1.5, "refine": 2.0}})
+    )
+    (out / "summary.json").write_text(json.dumps(_SUMMARY))
+    return Result(out)
+
+
+_SUMMARY = {
+    "inputs": {"a": "a.mp4", "b": "b.mp4"},
+    "sync": {
+        "offset_seconds": 0.217,
+        "rate": 1.0,
+        "method": "sound",
+        "confidence": 0.97,
+        "pair_error_mean": 0.004,
+        "notes": [],
+    },
+    "calibration": {
+        "source": "structure from motion",
+        "frames": 3,
+        "registered": [3, 3],
+        "reprojection_error": 0.4,
+        "inliers_across": 320,
+        "weak": None,
+    },
+    "settings": {"match": {"particles": 3}},
+    "versions": {"wideflow": "0.1.0", "python": "3.11"},
+    "truth": {"depth_off_by_1_percent": 5.0, "depth_median_percent": 0.3, "motion_median": 0.002},
+}
