@@ -162,3 +162,15 @@ def test_chance_starts_at_the_seed(stereo: Stereo, calibrated: bool) -> None:
     )
     assert same.tobytes() == again.tobytes()
     assert same.tobytes() != other.tobytes()
+
+
+def test_a_start_near_the_truth_saves_the_search_and_a_coarse_way_back_keeps_the_way_there() -> None:
+    first, second, truth = warped_pair(far, SIZE)
+    start = (truth.astype(np.float32) + 2, -truth.astype(np.float32) - 2)
+    found = wideflow.match(first, second, "optical", config=PYRAMID, start=start)  # too far for its search
+    inside = stays_inside(truth, SIZE, border=4)
+    assert np.median(end_point_error(found.forward.uv, truth)[inside]) < 0.3
+    again = wideflow.match(first, second, "optical", config=PYRAMID, start=start, both=False)
+    assert np.array_equal(again.forward.uv, found.forward.uv)
+    assert not np.array_equal(again.backward.uv, found.backward.uv)
+    assert again.occluded[inside].mean() < 0.1

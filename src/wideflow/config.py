@@ -159,9 +159,9 @@ class FillConfig(Stage):
     weight_known: float = setting(5.0, minimum=1e-3)
     # known pixels around the unknown ones that take part, px
     ring: int = setting(5, minimum=1, maximum=100)
-    # how often the system is solved again with less weight on windows where flow is no function of colour,
-    # and the misfit at which a window has half its weight, px
-    reweighted: int = setting(1, minimum=0, maximum=20)
+    # how often windows where flow is no function of colour get less weight, and the misfit of a window of the
+    # half-size picture, px, at which it has half its weight
+    reweighted: int = setting(2, minimum=0, maximum=20)
     misfit: float = setting(0.3, minimum=1e-3)
     # pixels up to which the factor is kept; above, most of it is computed twice to save memory
     direct_limit: int = setting(1_500_000, minimum=0)
@@ -185,10 +185,36 @@ class SyncConfig(Stage):
 
 
 @dataclass(frozen=True)
+class CalibrateConfig(Stage):
+    """Where: lenses and poses by structure from motion (paper, section 3: "calibrate")."""
+
+    # longer side of the pictures that points are looked for in, px, and how many in each
+    size: int = setting(1280, minimum=160)
+    features: int = setting(4000, minimum=100, maximum=30000)
+    # motion of the picture from key frame to key frame, as a share of its width, and pairs of frames between
+    # them when the cameras hardly move; limits of their number
+    spacing: float = setting(0.04, minimum=1e-3, maximum=1)
+    longest_gap: int = setting(10, minimum=1)
+    fewest_keyframes: int = setting(8, minimum=2)
+    most_keyframes: int = setting(80, minimum=2)
+    # px that a point may be seen off its place, in pictures of that size
+    error: float = setting(2.0, minimum=0.1)
+    # points of a key frame that are followed into the frames between
+    followed: int = setting(800, minimum=20)
+    # measure the principal points of unknown lenses as well; they lie in the middle otherwise
+    principal_point: bool = setting(True)
+    # standard deviation in seconds over which poses are averaged; 0 leaves them as measured
+    smoothing: float = setting(0.0, minimum=0)
+    # where chance starts: the same seed gives the same bits
+    seed: int = setting(0, minimum=0, maximum=2**31 - 1)
+
+
+@dataclass(frozen=True)
 class Config:
     """All settings, stage by stage."""
 
     sync: SyncConfig = SyncConfig()
+    calibrate: CalibrateConfig = CalibrateConfig()
     match: MatchConfig = MatchConfig()
     fill: FillConfig = FillConfig()
     refine: RefineConfig = RefineConfig()

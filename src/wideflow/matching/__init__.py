@@ -53,6 +53,8 @@ def match(
     views: tuple[View, View] | None = None,
     config: MatchConfig | None = None,
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
+    start: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
+    both: bool = True,
 ) -> Match:
     """Match every pixel of one picture to another.
 
@@ -69,6 +71,11 @@ def match(
         The default settings unless given.
     progress : callable
         Told (steps done, steps in all, what comes next).
+    start : pair of (H, W, 2) float32, optional
+        Flows near the true ones, there and back, such as those of the moment before: saves the search.
+    both : bool
+        Find the way back as finely as the way there; it takes a quarter of the time. Without, it is good
+        enough to tell what is occluded.
 
     Raises
     ------
@@ -87,13 +94,14 @@ def match(
         geometry = _geometry_of_views(pictures, views)
     elif kind == "stereo":
         geometry, reestimate = estimate_geometry(pictures), reestimate_geometry
-    *_, matches = run_passes(pictures, geometry, config, reestimate, progress)
+    *_, matches = run_passes(pictures, geometry, config, reestimate, progress, start, both)
     flows = matches.flows
     if config.polish:
-        flows = (
-            polish(matches.transforms[0](pictures[0]), pictures[1], flows[0]),
-            polish(matches.transforms[1](pictures[1]), pictures[0], flows[1]),
+        forward_flow = polish(matches.transforms[0](pictures[0]), pictures[1], flows[0])
+        backward_flow = (
+            polish(matches.transforms[1](pictures[1]), pictures[0], flows[1]) if both else flows[1]
         )
+        flows = (forward_flow, backward_flow)
     errors = (forward_backward_error(flows[0], flows[1]), forward_backward_error(flows[1], flows[0]))
     forward, backward = (
         Flow(flows[i], _confidence(errors[i], matches.costs[i], matches.textures[i], matches.geometry, i))

@@ -70,6 +70,8 @@ def run_passes(
     config: MatchConfig,
     reestimate: Callable[[PairGeometry, Flows, float], PairGeometry] | None = None,
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
+    start: Flows | None = None,
+    both: bool = True,
 ) -> Iterator[Matches]:
     """Match two pictures in both directions, level by level; the last level has the size of the pictures.
 
@@ -86,33 +88,47 @@ def run_passes(
         after each level but the last.
     progress : callable
         Told (steps done, steps in all, what comes next).
+    start : pair of (H, W, 2) float32, optional
+        Flows near the true ones, both ways: the coarsest level, which searches everywhere, is left out.
+    both : bool
+        Run the last level in both directions; otherwise the way back is that of the level before, enlarged.
     """
     passes = config.optical if geometry is None else config.stereo
     transforms = (ColourTransform.identity(config.colour_degree),) * 2
     levels = level_count(pictures, config)
     flows: Flows | None = None
     slants: list[Slant] | None = None
-    for done in range(levels):
+    before: Matches | None = None
+    for done in range(0 if start is None or levels == 1 else 1, levels):
         halvings = levels - 1 - done
         size = "x".join(str(-(-side // 2**halvings)) for side in pictures[0].shape[1::-1])
         progress(done, levels, f"matching at {size}")
         level = build_level(pictures, geometry, halvings, config)
+        if flows is None and start is not None and done > 0:
+            flows = _shrunk_start(level, start, halvings, config)
+        sides = range(2 if both or halvings > 0 or before is None else 1)
         if slants is not None:
-            for i in range(2):
+            for i in sides:
                 level.lay(i, slants[i].enlarged(*level.pictures[i].shape[:2]), config)
         directions = tuple(
-            _start(level, i, None if flows is None else flows[i], transforms[i], config) for i in range(2)
+            _start(level, i, None if flows is None else flows[i], transforms[i], config) for i in sides
         )
         stage = "coarse" if done == 0 else "final" if halvings == 0 else "middle"
         slants = _iterate(level, directions, passes, config, stage, last=halvings == 0)
-        flows = (directions[0].flow, directions[1].flow)
-        transforms = (directions[0].transform, directions[1].transform)
-        best = (np.ascontiguousarray(directions[0].best), np.ascontiguousarray(directions[1].best))
-        costs = (directions[0].costs[:, :, 0], directions[1].costs[:, :, 0])
+        best = [np.ascontiguousarray(direction.best) for direction in directions]
+        costs = [direction.costs[:, :, 0] for direction in directions]
+        if len(sides) == 1 and before is not None:
+            shape = level.pictures[1].shape[:2]
+            best.append(_enlarged(before.flows[1], *shape) * np.float32(2))
+            costs.append(_enlarged(before.costs[1], *shape))
+        else:
+            flows = (directions[0].flow, directions[1].flow)
+            transforms = (directions[0].transform, directions[1].transform)
         textures = (texture(level.descriptors[0]), texture(level.descriptors[1]))
-        yield Matches(best, costs, textures, transforms, geometry)
+        before = Matches((best[0], best[1]), (costs[0], costs[1]), textures, transforms, geometry)
+        yield before
         if reestimate is not None and geometry is not None and halvings > 0:
-            geometry = reestimate(geometry, best, 2.0**halvings)
+            geometry = reestimate(geometry, before.flows, 2.0**halvings)
     progress(levels, levels, "matched")
 
 
@@ -124,9 +140,7 @@ def _start(
     K = config.particles
     costs = np.empty((height, width, K), np.float32)
     if coarser is not None:
-        rows = np.minimum(np.arange(height) // 2, coarser.shape[0] - 1)
-        columns = np.minimum(np.arange(width) // 2, coarser.shape[1] - 1)
-        flow = coarser[rows][:, columns] * np.float32(2)
+        flow = _enlarged(coarser, height, width) * np.float32(2)
     elif level.geometry is not None and config.search == "line":
         geometry = level.geometry if i == 0 else level.geometry.reversed()
         infinity = np.zeros((3, 3)) if geometry.infinity is None else geometry.infinity
@@ -140,6 +154,28 @@ def _start(
         flow = _random_particles(level, i, config)
     belief, messages = np.empty_like(costs), np.zeros((*costs.shape, 4), np.float32)
     return Direction(flow, costs, belief, messages, transform)
+
+
+def _enlarged(coarser: NDArray[np.float32], height: int, width: int) -> NDArray[np.float32]:
+    """Each value of a coarser level at the pixels that it covers."""
+    rows = np.minimum(np.arange(height) // 2, coarser.shape[0] - 1)
+    columns = np.minimum(np.arange(width) // 2, coarser.shape[1] - 1)
+    return coarser[rows][:, columns]
+
+
+def _shrunk_start(level: Level, start: Flows, halvings: int, config: MatchConfig) -> Flows:
+    """Particles of the level above ``level`` from flows at full size: the flows, and others around them."""
+    particles = []
+    for i, flow in enumerate(start):
+        height, width = (-(-side // 2) for side in level.pictures[i].shape[:2])
+        size = 2 ** (halvings + 1)
+        rows = np.minimum(np.arange(height) * size + size // 2, flow.shape[0] - 1)
+        columns = np.minimum(np.arange(width) * size + size // 2, flow.shape[1] - 1)
+        chance = np.random.default_rng((config.seed, i))
+        around = chance.normal(0, config.step / 4, (height, width, config.particles, 2))
+        around[:, :, 0] = 0
+        particles.append((flow[rows][:, columns, None] / size + around).astype(np.float32))
+    return particles[0], particles[1]
 
 
 def _random_particles(level: Level, i: int, config: MatchConfig) -> NDArray[np.float32]:

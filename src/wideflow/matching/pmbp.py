@@ -166,6 +166,8 @@ def sweep(source, target, colours, F, flow, costs, belief, messages, colour, cha
             _listen(flow, belief, messages, x, y, base, theirs)
             state = np.uint64(seed) ^ (np.uint64(y * columns + x) * np.uint64(0x9E3779B97F4A7C15))
             kept = 0
+            # random steps start here as long as every label leads out of the picture
+            new_flow[0, 0], new_flow[0, 1] = flow[y, x, 0, 0], flow[y, x, 0, 1]
             for i in range(given + tries):
                 if i < given:
                     u, v = _candidate(i, flow, theirs, x, y)

@@ -20,9 +20,11 @@ from wideflow.matching.colour import ColourTransform
 from wideflow.pictures import checked_picture
 from wideflow.pipeline.undistort import undistorted
 from wideflow.progress import Progress
-from wideflow.refine import LiftedStereo, close_loop, lift_flows, lift_stereo, refine_flows
-from wideflow.types import Rig, RigFrame, SceneFlow
+from wideflow.refine import LiftedStereo, carry_stereo, close_loop, lift_flows, lift_stereo, refine_flows
+from wideflow.types import Flow, Rig, RigFrame, SceneFlow
 
+Floats = NDArray[np.float32]
+_CARRIED = 0.3  # trust in a flow that the moment before has lent
 _STEPS = 7  # four matches, filling, refinement, lift
 
 
@@ -130,30 +132,72 @@ def compute_step(
     now = ideal_moment((pictures[0], pictures[1]), frames[0], "t")
     after = ideal_moment((pictures[2], pictures[3]), frames[1], "t + 1")
     seconds: dict[str, float] = {}
-    found: dict[str, Match] = {}
-    pairs = {
-        "optical_a": (now.pictures[0], after.pictures[0], "optical", None),
-        "stereo": (*now.pictures, "stereo", now.frame.views),
-        "optical_b": (now.pictures[1], after.pictures[1], "optical", None),
-        "stereo_next": (*after.pictures, "stereo", after.frame.views),
-    }
-    for done, (name, (first, second, kind, views)) in enumerate(pairs.items()):
-        progress(done, _STEPS, f"matching {name.replace('_', ' ')}")
-        with _clock(seconds, f"match {name}"):
-            found[name] = match(first, second, kind, views, config.match)
+    found = _match_loop(now, after, config, seconds, progress)
     progress(4, _STEPS, "filling occlusions")
     with _clock(seconds, "fill"):
+        sources = {"optical_a": 0, "stereo": 0, "optical_b": 1}
         filled = {
-            name: fill_match(pairs[name][0], each, now.known[name == "optical_b"], config)
-            for name, each in found.items()
+            name: fill_match(now.pictures[i], found[name], now.known[i], config)
+            for name, i in sources.items()
         }
+        seen = find_seen(found["stereo_next"], after.known[0], config)
     progress(5, _STEPS, "refining")
-    scene = join_flows(now, after, StepFlows(**filled), found["stereo"].colours, config, seconds)
+    flows = StepFlows(**filled, stereo_next=seen)
+    scene = join_flows(now, after, flows, found["stereo"].colours, config, seconds)
+    with _clock(seconds, "fill"):
+        stereo_next = _fill_next(after, seen, scene, found["optical_a"], config)
     progress(6, _STEPS, "triangulating")
     with _clock(seconds, "lift"):
-        lifted = lift_moment(after, filled["stereo_next"])
+        lifted = lift_moment(after, stereo_next)
     progress(7, _STEPS, "done")
-    return Step(scene, (now, after), filled["stereo_next"], lifted, seconds)
+    return Step(scene, (now, after), stereo_next, lifted, seconds)
+
+
+def _match_loop(
+    now: Moment, after: Moment, config: Config, seconds: dict[str, float], progress: Progress
+) -> dict[str, Match]:
+    """The four matches of the loop; the last starts from what the three others predict."""
+    (a, b), (a_next, b_next) = now.pictures, after.pictures
+    found: dict[str, Match] = {}
+    start = None
+    for done, (name, first, second, views) in enumerate(
+        (
+            ("optical_a", a, a_next, None),
+            ("optical_b", b, b_next, None),
+            ("stereo", a, b, now.frame.views),
+            ("stereo_next", a_next, b_next, after.frame.views),
+        )
+    ):
+        progress(done, _STEPS, f"matching {name.replace('_', ' ')}")
+        kind = "optical" if views is None else "stereo"
+        with _clock(seconds, f"match {name}"):
+            if name == "stereo_next":
+                start = carried_match(found["stereo"], found["optical_a"], found["optical_b"])
+            # the ways back of the others only tell what is hidden
+            both = name == "stereo"
+            found[name] = match(first, second, kind, views, config.match, start=start, both=both)
+    return found
+
+
+def carried_match(stereo: Match, optical_a: Match, optical_b: Match) -> tuple[Floats, Floats]:
+    """The stereo flows of the next moment, there and back, as the flows up to it predict them."""
+    return (
+        carry_stereo(stereo.forward.uv, optical_b.forward.uv, optical_a.backward.uv),
+        carry_stereo(stereo.backward.uv, optical_a.forward.uv, optical_b.backward.uv),
+    )
+
+
+def _fill_next(
+    after: Moment, seen: FilledFlow, scene: SceneFlow, optical_a: Match, config: Config
+) -> FilledFlow:
+    """Stereo flow of t + 1: as matched, or else carried over from t, or else filled."""
+    back = optical_a.backward.uv
+    carried = carry_stereo(scene.stereo_flow, scene.optical_flow_b, back)
+    new = find_occluded(back, optical_a.forward.uv, config.fill)
+    uv = np.where(seen.occluded[..., None], carried, seen.uv)
+    trust = np.where(seen.occluded, _CARRIED, seen.confidence).astype(np.float32)
+    flow = fill(after.pictures[0], Flow(uv, trust), seen.occluded & (new | ~after.known[0]), config.fill)
+    return FilledFlow(flow.uv, flow.confidence, seen.occluded)
 
 
 def ideal_moment(pictures: tuple[ArrayLike, ArrayLike], frame: RigFrame, when: str) -> Moment:
@@ -170,6 +214,13 @@ def fill_match(
     picture: NDArray[np.float32], found: Match, known: NDArray[np.bool_], config: Config
 ) -> FilledFlow:
     """Complete the forward flow of a match where the other picture does not show the pixel."""
+    seen = find_seen(found, known, config)
+    flow = fill(picture, Flow(seen.uv, seen.confidence), seen.occluded, config.fill)
+    return FilledFlow(flow.uv, flow.confidence, seen.occluded)
+
+
+def find_seen(found: Match, known: NDArray[np.bool_], config: Config) -> FilledFlow:
+    """The forward flow of a match as it is, and where it is a guess."""
     occluded = find_occluded(found.forward.uv, found.backward.uv, config.fill) | ~known
     if occluded.all():
         what = "moments" if found.geometry is None else "cameras"
@@ -177,8 +228,7 @@ def fill_match(
             f"the pictures of the two {what} have nothing in common that could be matched; "
             "check that they belong together and that the rig is theirs"
         )
-    flow = fill(picture, found.forward, occluded, config.fill)
-    return FilledFlow(flow.uv, flow.confidence, occluded)
+    return FilledFlow(found.forward.uv, found.forward.confidence, occluded)
 
 
 def join_flows(

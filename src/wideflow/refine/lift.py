@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +20,7 @@ _ANGLE = np.radians(1.0)  # between two rays, at which depth is trusted half
 _LOOP = 3.0  # px between the two ways round the loop, from which the motion is not trusted
 _GREY = 20.0  # mean difference of the data terms, grey levels, at which a match is trusted half
 _GUESSED = 0.2  # what a pixel without a match in B keeps of its trust
-_ROWS = 64  # triangulated at a time, to bound the memory
+_ROWS = 32  # triangulated at a time, to bound the memory
 
 Floats = NDArray[np.float32]
 
@@ -83,8 +86,8 @@ def lift_flows(
     motion = np.empty((height, width, 3), np.float32)
     covariance = np.empty((height, width, 3, 3), np.float32)
     motion_covariance = np.empty((height, width, 3, 3), np.float32)
-    for top in range(0, height, _ROWS):
-        rows = slice(top, top + _ROWS)
+
+    def lift(rows: slice) -> None:
         x = grid[rows]
         now = triangulate(*frame_t.views, x, x + flows.stereo[rows])
         then = triangulate(*frame_t1.views, x + flows.optical[rows], x + flows.loop[rows])
@@ -96,6 +99,8 @@ def lift_flows(
         covariance[rows] = np.where(known_now[..., None, None], now.covariance, np.nan)
         motion_covariance[rows] = np.where(both[..., None, None], now.covariance + then.covariance, np.nan)
         angle[rows] = np.where(known_now, now.angle, 0)
+
+    _by_rows(lift, height)
     confidence = _confidence(angle, flows.stereo_visible, match_confidence, loop_error, penalty)
     return Lifted(depth, motion, covariance, motion_covariance, confidence)
 
@@ -116,13 +121,22 @@ def lift_stereo(
     grid = pixel_grid(width, height)
     depth = np.empty((height, width), np.float32)
     angle = np.empty((height, width), np.float32)
-    for top in range(0, height, _ROWS):
-        rows = slice(top, top + _ROWS)
+
+    def lift(rows: slice) -> None:
         now = triangulate(*frame.views, grid[rows], grid[rows] + stereo[rows])
         known = _known(now)
         depth[rows] = np.where(known, world_to_camera(frame.views[0], now.points)[..., 2], np.nan)
         angle[rows] = np.where(known, now.angle, 0)
+
+    _by_rows(lift, height)
     return LiftedStereo(depth, _confidence(angle, visible, match_confidence, None, None))
+
+
+def _by_rows(lift: Callable[[slice], None], height: int) -> None:
+    """Call ``lift`` for all rows, some at a time; NumPy lets other threads work while it does."""
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, 8)) as pool:
+        for _ in pool.map(lift, (slice(top, top + _ROWS) for top in range(0, height, _ROWS))):
+            pass
 
 
 def _known(found: Triangulation) -> NDArray[np.bool_]:
