@@ -83,20 +83,22 @@ def test_nearly_parallel_rays_are_marked() -> None:
 
 
 def test_every_doubt_lowers_confidence() -> None:
-    def confidence(flows: FlowLoop = SCENE.flows, **doubts: np.ndarray) -> float:
-        return float(lift_flows(*SCENE.frames, flows, **doubts).confidence[20, 30])
+    def odds(flows: FlowLoop = SCENE.flows, **doubts: np.ndarray) -> float:
+        confidence = float(lift_flows(*SCENE.frames, flows, **doubts).confidence[20, 30])
+        assert 0 < confidence < 1
+        return confidence / (1 - confidence)
 
     def of(value: float) -> np.ndarray:
         return np.full(SCENE.depth.shape, value, np.float32)
 
-    sure = confidence(match_confidence=of(1), loop_error=of(0), penalty=of(0))
-    assert 0.5 < sure <= 1
-    assert confidence(match_confidence=of(0.1), loop_error=of(0), penalty=of(0)) < 0.7 * sure
-    assert confidence(match_confidence=of(1), loop_error=of(np.inf), penalty=of(0)) < 0.7 * sure
-    assert confidence(match_confidence=of(1), loop_error=of(0), penalty=of(60)) < 0.7 * sure
+    sure = odds(match_confidence=of(1), loop_error=of(0), penalty=of(0))
+    assert sure > 10
+    assert odds(match_confidence=of(0.1), loop_error=of(0), penalty=of(0)) < 0.5 * sure
+    assert odds(match_confidence=of(1), loop_error=of(np.inf), penalty=of(0)) < 0.5 * sure
+    assert odds(match_confidence=of(1), loop_error=of(0), penalty=of(60)) < 0.5 * sure
     hidden = replace(SCENE.flows, stereo_visible=np.zeros(SCENE.depth.shape, bool))
-    assert confidence(hidden, match_confidence=of(1), loop_error=of(0), penalty=of(0)) < 0.3 * sure
-    assert confidence(penalty=of(np.nan)) > 0
+    assert odds(hidden, match_confidence=of(1), loop_error=of(0), penalty=of(0)) < 0.1 * sure
+    assert odds(penalty=of(np.nan)) > 0
 
 
 def test_flows_of_another_picture_are_refused() -> None:

@@ -10,20 +10,25 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from wideflow.calibration import Calibration, calibrate
     from wideflow.config import Config, load_config
     from wideflow.errors import WideflowError
+    from wideflow.export import ExportOptions, export_result
     from wideflow.files import read_flow, read_image, read_rig, write_flow, write_rig
     from wideflow.filling import fill
     from wideflow.matching import Match, match
     from wideflow.pipeline import scene_flow
+    from wideflow.pipeline.run import run
     from wideflow.results import Result
     from wideflow.sync import Sync, synchronise
     from wideflow.types import Camera, Flow, Rig, RigFrame, SceneFlow, Truth, View
     from wideflow.video.read import Video
 
 __all__ = [
+    "Calibration",
     "Camera",
     "Config",
+    "ExportOptions",
     "Flow",
     "Match",
     "Result",
@@ -35,12 +40,15 @@ __all__ = [
     "Video",
     "View",
     "WideflowError",
+    "calibrate",
+    "export_result",
     "fill",
     "load_config",
     "match",
     "read_flow",
     "read_image",
     "read_rig",
+    "run",
     "scene_flow",
     "synchronise",
     "write_flow",
@@ -48,12 +56,15 @@ __all__ = [
 ]
 
 _HOMES = {
+    "wideflow.calibration": ("Calibration", "calibrate"),
     "wideflow.config": ("Config", "load_config"),
     "wideflow.errors": ("WideflowError",),
+    "wideflow.export": ("ExportOptions", "export_result"),
     "wideflow.files": ("read_flow", "read_image", "read_rig", "write_flow", "write_rig"),
     "wideflow.filling": ("fill",),
     "wideflow.matching": ("Match", "match"),
     "wideflow.pipeline": ("scene_flow",),
+    "wideflow.pipeline.run": ("run",),
     "wideflow.results": ("Result",),
     "wideflow.sync": ("Sync", "synchronise"),
     "wideflow.types": ("Camera", "Flow", "Rig", "RigFrame", "SceneFlow", "Truth", "View"),

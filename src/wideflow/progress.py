@@ -42,13 +42,13 @@ def _bar() -> Iterator[Progress]:
 
 
 def _lines(stream: TextIO) -> Progress:
-    """One line whenever another tenth is done."""
+    """One line whenever another tenth is done; work that begins anew is counted anew."""
     last = -1
 
     def report(done: int, total: int, text: str) -> None:
         nonlocal last
         tenth = 10 * done // max(total, 1)
-        if tenth > last:
+        if tenth != last:
             last = tenth
             print(f"{100 * done // max(total, 1):3d} %  {text}", file=stream, flush=True)
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from wideflow import __version__
-from wideflow.cli import demo, evaluate, frames, match, sync, synth
+from wideflow.cli import calibrate, demo, evaluate, export, frames, match, run, sync, synth, view
 from wideflow.errors import WideflowError
 
 # Newer versions of Typer carry their own copy of Click: this is the class of usage errors in all of them.
@@ -25,12 +25,16 @@ _UsageError = cast(type[Exception], typer.BadParameter.__bases__[0])
 app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["--help", "-h"]})
 # modules with a function run and an EXAMPLE for its help
 COMMANDS = {
+    "calibrate": calibrate,
     "demo": demo,
     "evaluate": evaluate,
+    "export": export,
     "frames": frames,
     "match": match,
+    "run": run,
     "sync": sync,
     "synth": synth,
+    "view": view,
 }
 for _name, _module in COMMANDS.items():
     app.command(_name, epilog=f"Example: {_module.EXAMPLE}")(_module.run)

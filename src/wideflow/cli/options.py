@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -37,3 +38,21 @@ def parse_size(option: str, text: str) -> tuple[int, int]:
             f"{option} {text} is not a picture size; write width x height in pixels, such as 960x540"
         )
     return int(match[1]), int(match[2])
+
+
+def parse_frames(text: str | None, stride: int) -> slice:
+    """The frames of ``10:60``; either number may be missing."""
+    if text is None:
+        return slice(0, None, stride)
+    parts = re.fullmatch(r"\s*([0-9]{0,9})\s*:\s*([0-9]{0,9})\s*", text)
+    if parts is None:
+        raise InputError(f"--frames {text} is not of the form START:STOP, such as 10:60")
+    start, stop = int(parts[1] or 0), int(parts[2]) if parts[2] else None
+    if stop is not None and stop <= start:
+        raise InputError(f"--frames {text} holds no frame; give a STOP above START")
+    return slice(start, stop, stride)
+
+
+def say(message: Any, *_: Any, **__: Any) -> None:
+    """A warning as one line for the user; takes the place of ``warnings.showwarning``."""
+    print(f"wideflow: {message}", file=sys.stderr)

@@ -6,11 +6,11 @@ import json
 import sys
 import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Argument, Option
 
-from wideflow.cli.options import ConfigFile, Preset, Quiet, Settings
+from wideflow.cli.options import ConfigFile, Preset, Quiet, Settings, say
 from wideflow.config import load_config
 from wideflow.progress import show_progress
 
@@ -40,7 +40,7 @@ def run(
     from wideflow.video.read import Video
 
     with warnings.catch_warnings(), show_progress(quiet) as progress:
-        warnings.showwarning = _say
+        warnings.showwarning = say
         videos = [Video(path, fps if path.is_dir() else None) for path in (first, second)]
         found = synchronise(videos[0], videos[1], chosen, offset, progress)
     error = abs(found.pairs.error)
@@ -56,7 +56,3 @@ def run(
     print(json.dumps(answer))
     for note in found.notes:
         print(f"wideflow: {note}", file=sys.stderr)
-
-
-def _say(message: Any, *_: Any, **__: Any) -> None:
-    print(f"wideflow: {message}", file=sys.stderr)

@@ -61,6 +61,19 @@ class Place:
         except Exception as error:
             raise FileError(f"'{self}' cannot be reached: {_reason(error)}") from error
 
+    def names(self, folder: str) -> list[str]:
+        """Names of the files in a folder, sorted; none if it does not exist."""
+        if not self.remote:
+            path = self.folder / folder
+            return sorted(entry.name for entry in path.iterdir()) if path.is_dir() else []
+        try:
+            found = self._files.ls(f"{self._root}/{folder}", detail=False, refresh=True)
+        except FileNotFoundError:
+            return []
+        except Exception as error:
+            raise FileError(f"'{self}' cannot be reached: {_reason(error)}") from error
+        return sorted(str(name).rstrip("/").rsplit("/", 1)[-1] for name in found)
+
     def remove(self, name: str) -> None:
         """Remove a file or a folder with all in it; nothing happens if there is none."""
         if self.remote:

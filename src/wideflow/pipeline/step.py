@@ -132,28 +132,31 @@ def compute_step(
     now = ideal_moment((pictures[0], pictures[1]), frames[0], "t")
     after = ideal_moment((pictures[2], pictures[3]), frames[1], "t + 1")
     seconds: dict[str, float] = {}
-    found = _match_loop(now, after, config, seconds, progress)
+    found = match_loop(now, after, config, seconds, progress)
     progress(4, _STEPS, "filling occlusions")
-    with _clock(seconds, "fill"):
+    with clock(seconds, "fill"):
         sources = {"optical_a": 0, "stereo": 0, "optical_b": 1}
         filled = {
-            name: fill_match(now.pictures[i], found[name], now.known[i], config)
+            name: fill_match(
+                now.pictures[i], found[name].forward, found[name].backward.uv, now.known[i], config
+            )
             for name, i in sources.items()
         }
-        seen = find_seen(found["stereo_next"], after.known[0], config)
+        next_match = found["stereo_next"]
+        seen = find_seen(next_match.forward, next_match.backward.uv, after.known[0], config)
     progress(5, _STEPS, "refining")
     flows = StepFlows(**filled, stereo_next=seen)
     scene = join_flows(now, after, flows, found["stereo"].colours, config, seconds)
-    with _clock(seconds, "fill"):
+    with clock(seconds, "fill"):
         stereo_next = _fill_next(after, seen, scene, found["optical_a"], config)
     progress(6, _STEPS, "triangulating")
-    with _clock(seconds, "lift"):
+    with clock(seconds, "lift"):
         lifted = lift_moment(after, stereo_next)
     progress(7, _STEPS, "done")
     return Step(scene, (now, after), stereo_next, lifted, seconds)
 
 
-def _match_loop(
+def match_loop(
     now: Moment, after: Moment, config: Config, seconds: dict[str, float], progress: Progress
 ) -> dict[str, Match]:
     """The four matches of the loop; the last starts from what the three others predict."""
@@ -170,7 +173,7 @@ def _match_loop(
     ):
         progress(done, _STEPS, f"matching {name.replace('_', ' ')}")
         kind = "optical" if views is None else "stereo"
-        with _clock(seconds, f"match {name}"):
+        with clock(seconds, f"match {name}"):
             if name == "stereo_next":
                 start = carried_match(found["stereo"], found["optical_a"], found["optical_b"])
             # the ways back of the others only tell what is hidden
@@ -211,24 +214,23 @@ def ideal_moment(pictures: tuple[ArrayLike, ArrayLike], frame: RigFrame, when: s
 
 
 def fill_match(
-    picture: NDArray[np.float32], found: Match, known: NDArray[np.bool_], config: Config
+    picture: Floats, forward: Flow, backward: Floats, known: NDArray[np.bool_], config: Config
 ) -> FilledFlow:
     """Complete the forward flow of a match where the other picture does not show the pixel."""
-    seen = find_seen(found, known, config)
+    seen = find_seen(forward, backward, known, config)
     flow = fill(picture, Flow(seen.uv, seen.confidence), seen.occluded, config.fill)
     return FilledFlow(flow.uv, flow.confidence, seen.occluded)
 
 
-def find_seen(found: Match, known: NDArray[np.bool_], config: Config) -> FilledFlow:
+def find_seen(forward: Flow, backward: Floats, known: NDArray[np.bool_], config: Config) -> FilledFlow:
     """The forward flow of a match as it is, and where it is a guess."""
-    occluded = find_occluded(found.forward.uv, found.backward.uv, config.fill) | ~known
+    occluded = find_occluded(forward.uv, backward, config.fill) | ~known
     if occluded.all():
-        what = "moments" if found.geometry is None else "cameras"
         raise InputError(
-            f"the pictures of the two {what} have nothing in common that could be matched; "
-            "check that they belong together and that the rig is theirs"
+            "two pictures have nothing in common that could be matched; check that they belong together and "
+            "that the rig is theirs"
         )
-    return FilledFlow(found.forward.uv, found.forward.confidence, occluded)
+    return FilledFlow(forward.uv, forward.confidence, occluded)
 
 
 def join_flows(
@@ -240,7 +242,7 @@ def join_flows(
     seconds: dict[str, float],
 ) -> SceneFlow:
     """Refine the flows of a time step together and lift them to 3D; ``colours`` takes A's to B's."""
-    with _clock(seconds, "refine"):
+    with clock(seconds, "refine"):
         start, loop_error = close_loop(
             flows.optical_a.uv,
             flows.stereo.uv,
@@ -254,7 +256,7 @@ def join_flows(
         lines = fundamental_matrix(*now.frame.views), fundamental_matrix(*after.frame.views)
         (a, b), (a_next, b_next) = now.pictures, after.pictures
         refined = refine_flows((colours(a), b, colours(a_next), b_next), lines, start, config.refine)
-    with _clock(seconds, "lift"):
+    with clock(seconds, "lift"):
         trust = flows.stereo.confidence
         lifted = lift_flows(now.frame, after.frame, refined.flows, trust, loop_error, refined.penalty)
     unseen = ~now.known[0]
@@ -284,7 +286,8 @@ def lift_moment(moment: Moment, stereo: FilledFlow) -> LiftedStereo:
 
 
 @contextmanager
-def _clock(seconds: dict[str, float], stage: str) -> Iterator[None]:
+def clock(seconds: dict[str, float], stage: str) -> Iterator[None]:
+    """Add the time that the block takes to that of the stage."""
     start = time.perf_counter()
     yield
     seconds[stage] = seconds.get(stage, 0) + time.perf_counter() - start

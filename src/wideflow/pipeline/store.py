@@ -30,7 +30,8 @@ class Store:
         Folder or URL that it lies in.
     moments : int
     cameras : pair of Camera
-        Whose sizes its pictures have. A store of another length or size is begun anew.
+        Whose sizes its pictures have. A store of another size is begun anew, one of another length cut or
+        extended.
     name : str
     """
 
@@ -66,6 +67,13 @@ class Store:
         ):
             self.put(name, t, values)
 
+    def put_unknown(self, t: int, step: bool) -> None:
+        """Write that nothing is known of a moment, nor of the step that starts from it."""
+        for name in ARRAYS:
+            if not name.startswith("picture") and (step or name not in STEPS):
+                value = 1 if name == "occluded" else 0 if name == "confidence" else np.nan
+                self.put(name, t, np.full(self._shapes[name][1:], value))
+
     def get(self, name: str, t: int) -> NDArray[Any]:
         """One array of one moment, as it was written."""
         return np.asarray(self._group[name][t])
@@ -77,7 +85,10 @@ class Store:
             return None
         try:
             group: Any = zarr.open_group(self.place.store(self.name), mode="r+")
-            if all(group[name].shape == shape for name, shape in self._shapes.items()):
+            if all(group[name].shape[1:] == shape[1:] for name, shape in self._shapes.items()):
+                for name, shape in self._shapes.items():
+                    if group[name].shape != shape:
+                        group[name].resize(shape)
                 return group
         except (KeyError, ValueError, OSError, TypeError):
             pass  # begun by a process that was killed, or not ours

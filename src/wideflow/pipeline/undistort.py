@@ -2,37 +2,70 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TypeVar
+
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.errors import InputError
 from wideflow.geometry import ideal_camera, undistortion_maps
-from wideflow.types import View
+from wideflow.types import Camera, View
+
+Number = TypeVar("Number", np.float32, np.uint8)
+
+
+class Undistorter:
+    """Shrinks pictures to the size of an ideal camera and takes the lens out of them.
+
+    Parameters
+    ----------
+    filmed, ideal : Camera
+        The one that took the pictures, and the one that should have: without distortion, of the same view.
+
+    Attributes
+    ----------
+    known : (H, W) bool
+        Pixels of the ideal picture that the lens has seen.
+    """
+
+    def __init__(self, filmed: Camera, ideal: Camera) -> None:
+        self._filmed, self._size = filmed, ideal.size
+        self._maps = None
+        self.known = np.ones((ideal.height, ideal.width), np.bool_)
+        if not filmed.is_pinhole:
+            # shrunk before it is undistorted: sampling a large picture thinly would make it flicker
+            shrunk = replace(ideal_camera(filmed, ideal.size), distortion=filmed.distortion)
+            *self._maps, self.known = undistortion_maps(shrunk, ideal)
+
+    def __call__(self, picture: NDArray[Number]) -> NDArray[Number]:
+        """The ideal picture (H, W, 3) of one that was filmed."""
+        height, width = picture.shape[:2]
+        if (width, height) != self._filmed.size:
+            raise InputError(
+                f"the picture of camera '{self._filmed.name}' is {width}x{height}, its calibration is for "
+                f"{self._filmed.width}x{self._filmed.height}; give the picture that was calibrated"
+            )
+        if (width, height) != self._size:
+            picture = cv2.resize(picture, self._size, interpolation=cv2.INTER_AREA)
+        if self._maps is None:
+            return picture
+        flat = cv2.remap(picture, *self._maps, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
+        return np.clip(flat, 0, 1) if flat.dtype == np.float32 else flat
 
 
 def undistorted(
     picture: NDArray[np.float32], view: View
 ) -> tuple[NDArray[np.float32], View, NDArray[np.bool_]]:
-    """The picture and view of an ideal camera, and which of its pixels (H, W) the lens has seen.
-
-    Parameters
-    ----------
-    picture : (H, W, 3) float32
-        RGB, 0..1, of the size that the camera was calibrated for.
-    view : View
-        With or without distortion.
-    """
+    """The picture and view of an ideal camera of the same size, and which pixels (H, W) the lens has seen."""
     camera = view.camera
-    height, width = picture.shape[:2]
-    if (width, height) != camera.size:
-        raise InputError(
-            f"the picture of camera '{camera.name}' is {width}x{height}, its calibration is for "
-            f"{camera.width}x{camera.height}; give the picture that was calibrated"
-        )
-    if camera.is_pinhole:
-        return picture, view, np.ones((height, width), np.bool_)
-    ideal = ideal_camera(camera)
-    map_x, map_y, known = undistortion_maps(camera, ideal)
-    flat = cv2.remap(picture, map_x, map_y, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
-    return np.clip(flat, 0, 1, dtype=np.float32), View(ideal, view.cam_from_world), known
+    ideal = camera if camera.is_pinhole else ideal_camera(camera)
+    undistorter = Undistorter(camera, ideal)
+    return undistorter(picture), View(ideal, view.cam_from_world), undistorter.known
+
+
+def processing_size(camera: Camera, longest: int) -> tuple[int, int]:
+    """Width and height with at most ``longest`` pixels on the longer side; pictures are never enlarged."""
+    scale = min(1.0, longest / max(camera.size))
+    return max(1, round(camera.width * scale)), max(1, round(camera.height * scale))

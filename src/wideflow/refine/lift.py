@@ -20,6 +20,7 @@ _ANGLE = np.radians(1.0)  # between two rays, at which depth is trusted half
 _LOOP = 3.0  # px between the two ways round the loop, from which the motion is not trusted
 _GREY = 20.0  # mean difference of the data terms, grey levels, at which a match is trusted half
 _GUESSED = 0.2  # what a pixel without a match in B keeps of its trust
+_HALF = 0.12  # product of all of these at which half of the depths are right
 _ROWS = 32  # triangulated at a time, to bound the memory
 
 Floats = NDArray[np.float32]
@@ -151,7 +152,10 @@ def _confidence(
     loop_error: Floats | None,
     penalty: Floats | None,
 ) -> Floats:
-    """Do the rays cross well, is the pixel seen, is the match good, does the loop close, do colours agree?"""
+    """Do the rays cross well, is the pixel seen, is the match good, does the loop close, do colours agree?
+
+    The product of the answers is scaled to be about the chance that the depth is within a percent.
+    """
     confidence = angle / (angle + np.float32(_ANGLE)) * np.where(visible, 1.0, _GUESSED)
     if match_confidence is not None:
         confidence = confidence * (0.5 + 0.5 * match_confidence)
@@ -160,4 +164,5 @@ def _confidence(
         confidence = confidence * (0.5 + 0.5 * np.exp(-((loop_error / _LOOP) ** 2)))
     if penalty is not None:
         confidence = confidence * _GREY / (_GREY + np.where(np.isnan(penalty), _GREY, penalty))
-    return confidence.astype(np.float32)
+    squared = confidence.astype(np.float32) ** 2
+    return np.asarray(squared / (squared + np.float32(_HALF**2)), np.float32)

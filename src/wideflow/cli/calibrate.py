@@ -1,0 +1,219 @@
+"""``wideflow calibrate``: the cameras of every frame."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import warnings
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Argument, Option
+
+from wideflow.cli.options import ConfigFile, Preset, Quiet, Settings, parse_frames, say
+from wideflow.config import Config, load_config
+from wideflow.errors import FileError, InputError
+from wideflow.progress import Progress, show_progress
+
+if TYPE_CHECKING:
+    from wideflow.calibration import Calibration
+    from wideflow.sync import Sync
+    from wideflow.types import Rig
+    from wideflow.video.read import Video
+
+EXAMPLE = "wideflow calibrate a.mp4 b.mp4 -o rig.json"
+_REPORT = "calibration.json"
+
+
+def run(
+    first: Annotated[Path, Argument(metavar="A", help="First video, or folder of pictures.")],
+    second: Annotated[Path, Argument(metavar="B", help="Second video of the same moment.")],
+    out: Annotated[Path, Option("--out", "-o", help="Cameras to write, .json.")],
+    intrinsics_a: Annotated[Path | None, Option(help="Lens of A: JSON, or an OpenCV calibration.")] = None,
+    intrinsics_b: Annotated[Path | None, Option(help="Lens of B.")] = None,
+    rig: Annotated[
+        Path | None, Option(help="A calibration to check instead: rig.json or COLMAP model.")
+    ] = None,
+    offset: Annotated[float | None, Option(help="Known offset in seconds; above 0, B started later.")] = None,
+    frames: Annotated[
+        str | None, Option(metavar="START:STOP", help="Frames of A, all unless given; STOP is left out.")
+    ] = None,
+    stride: Annotated[int, Option(help="Take every n-th frame of A.", min=1)] = 1,
+    scale: Annotated[
+        float | None, Option(metavar="D", help="Known distance between the cameras, in any unit.")
+    ] = None,
+    scale_points: Annotated[
+        str | None, Option(metavar="X,Y:X,Y", help="Two pixels of A whose distance is --scale-length.")
+    ] = None,
+    scale_length: Annotated[
+        float | None, Option(metavar="D", help="Known length between --scale-points.")
+    ] = None,
+    scale_frame: Annotated[
+        int | None, Option(help="Frame of A for which these hold; the first unless given.")
+    ] = None,
+    fps: Annotated[float | None, Option(help="Pictures per second of folders.")] = None,
+    config: ConfigFile = None,
+    settings: Settings = None,
+    preset: Preset = "default",
+    seed: Annotated[
+        int | None,
+        Option(help="Where chance starts; the same seed gives the same bits.", min=0, max=2**31 - 1),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Find the lenses of two cameras and where they were in every frame.
+
+    Writes the cameras and, beside them, calibration.json with the figures. What
+    was done is kept in a folder beside them: a run that was ended goes on.
+    """
+    stages = load_config(config, settings or (), preset)
+    if seed is not None:
+        stages = replace(stages, calibrate=replace(stages.calibrate, seed=seed))
+    _check_output(out)
+    if rig is not None and (intrinsics_a or intrinsics_b):
+        raise InputError("--rig has the intrinsics already; leave out --intrinsics-a and --intrinsics-b")
+    unit = _Unit(scale, scale_points, scale_length, scale_frame)
+    chosen = parse_frames(frames, stride)
+
+    from wideflow.files import read_intrinsics, read_rig, write_bytes, write_rig
+    from wideflow.pipeline.prepare import choose_pairs, sync_fields
+    from wideflow.video.read import Video
+
+    with warnings.catch_warnings(), show_progress(quiet) as progress:
+        warnings.showwarning = say
+        a, b = (Video(path, fps if path.is_dir() else None) for path in (first, second))
+        given = None if rig is None else read_rig(rig)
+        lenses = tuple(
+            None if path is None else read_intrinsics(path) for path in (intrinsics_a, intrinsics_b)
+        )
+        sync = _synchronised(a, b, stages, offset, out.with_suffix(".work"), progress)
+        pairs = choose_pairs(sync.pairs, chosen, str(first))
+        found = _calibrated(a, b, pairs, given, lenses, stages, out.with_suffix(".work"), progress)
+        found = unit.apply(found, a, b, pairs, stages, progress)
+    write_rig(out, found.rig)
+    described = {"sync": sync_fields(sync), **found.report.as_dict()}
+    write_bytes(out.with_name(_REPORT), (json.dumps(described, indent=1) + "\n").encode())
+    if not quiet:
+        print(_summary(out, found))
+    for note in (*sync.notes, *filter(None, [found.report.weak])):
+        print(f"wideflow: {note}", file=sys.stderr)
+
+
+class _Unit:
+    """What the user knows of lengths."""
+
+    def __init__(
+        self, distance: float | None, points: str | None, length: float | None, frame: int | None
+    ) -> None:
+        if distance is not None and (points is not None or length is not None):
+            raise InputError("give either --scale, or --scale-points with --scale-length, not both")
+        if (points is None) != (length is None):
+            raise InputError("--scale-points and --scale-length belong together; give both")
+        if frame is not None and distance is None and points is None:
+            raise InputError(
+                "--scale-frame only says when a length holds; give --scale or --scale-points too"
+            )
+        for option, value in (("--scale", distance), ("--scale-length", length)):
+            if value is not None and not 0 < value < float("inf"):
+                raise InputError(f"{option} {value} is no length; give a number above 0")
+        self.distance, self.length, self.frame = distance, length, frame
+        self.points = None if points is None else _parse_points(points)
+
+    def apply(
+        self, found: Calibration, a: Video, b: Video, pairs: Any, stages: Config, progress: Progress
+    ) -> Calibration:
+        from wideflow.calibration import motion_of_rig, scaled, with_baseline
+
+        if self.distance is not None:
+            rig = with_baseline(found.rig, self.distance, self.frame)
+            how = f"cameras {self.distance:g} apart in frame {self._index(rig)}"
+        elif self.points is not None and self.length is not None:
+            import numpy as np
+
+            from wideflow.pipeline.known_length import measure_length
+
+            here = found.rig.frame(self._index(found.rig))
+            partner = int(pairs.b[np.flatnonzero(pairs.a == self._index(found.rig))[0]])
+            pictures = a.frame(self._index(found.rig), np.float32), b.frame(partner, np.float32)
+            length = measure_length(pictures, here.views, self.points, stages.match, progress)
+            rig = scaled(found.rig, self.length / length)
+            how = f"{self.length:g} between two points of frame {self._index(rig)}"
+        else:
+            return found
+        lengths, _ = motion_of_rig(rig)
+        return replace(found, rig=rig, report=replace(found.report, scale=how, baseline=lengths))
+
+    def _index(self, rig: Rig) -> int:
+        return rig.frames[0].index if self.frame is None else self.frame
+
+
+def _parse_points(text: str) -> list[tuple[float, float]]:
+    number = r"\s*([0-9]+(?:\.[0-9]*)?)\s*"
+    parts = re.fullmatch(f"{number},{number}:{number},{number}", text)
+    if parts is None:
+        raise InputError(f"--scale-points {text} is not of the form X,Y:X,Y, such as 120,80:300,82")
+    x, y, x2, y2 = map(float, parts.groups())
+    return [(x, y), (x2, y2)]
+
+
+def _synchronised(
+    a: Video, b: Video, stages: Config, offset: float | None, work: Path, progress: Progress
+) -> Sync:
+    """As `synchronise`, but what an earlier run has found is taken from its folder."""
+    import numpy as np
+
+    from wideflow.calibration.work import Work, fingerprint
+    from wideflow.pipeline.prepare import sync_fields
+    from wideflow.sync import FramePairs, Sync, synchronise
+
+    def compute() -> dict[str, Any]:
+        found = synchronise(a, b, stages.sync, offset, progress)
+        text = json.dumps({**sync_fields(found), "notes": found.notes})
+        return {"text": np.array(text), "a": found.pairs.a, "b": found.pairs.b, "error": found.pairs.error}
+
+    kept = Work(work, fingerprint((a, b), asdict(stages.sync), offset)).step("sync", compute)
+    fields = json.loads(str(kept["text"]))
+    notes = tuple(fields.pop("notes"))
+    return Sync(**fields, pairs=FramePairs(kept["a"], kept["b"], kept["error"]), notes=notes)
+
+
+def _calibrated(
+    a: Video,
+    b: Video,
+    pairs: Any,
+    given: Rig | None,
+    lenses: tuple[Any, ...],
+    stages: Config,
+    work: Path,
+    progress: Progress,
+) -> Calibration:
+    from wideflow.calibration import Calibration, calibrate, check_rig, fit_rig
+
+    if given is not None:
+        return Calibration(fit_rig(given, a, b), check_rig(given, a, b, pairs, progress))
+    return calibrate(a, b, pairs, (lenses[0], lenses[1]), stages.calibrate, work, progress)
+
+
+def _check_output(path: Path) -> None:
+    """Refuse now what could not be written after a long computation."""
+    if path.suffix.lower() != ".json":
+        raise FileError(f"cannot write '{path}': cameras go into .json; rename it")
+    if path.name == _REPORT:
+        raise FileError(f"cannot write '{path}': the report has this name; call the cameras rig.json")
+    if path.is_dir():
+        raise FileError(f"cannot write '{path}': it is a directory; give the name of a file")
+    if not path.resolve().parent.is_dir():
+        raise FileError(f"cannot write '{path}': its directory does not exist; create it first")
+
+
+def _summary(out: Path, found: Calibration) -> str:
+    report = found.report
+    angle = sorted(report.axis_angle)[len(report.axis_angle) // 2]
+    return (
+        f"{out}: {len(found.rig.frames)} of {report.frames} frames, optical axes {angle:.1f} degrees apart, "
+        f"error {report.reprojection_error_median:.2f} px, {report.inliers_across:.0f} points seen by both; "
+        f"focal lengths {report.focal_lengths[0]:.0f} px ({report.intrinsics_source[0]}) and "
+        f"{report.focal_lengths[1]:.0f} px ({report.intrinsics_source[1]}); scale: {report.scale}"
+    )

@@ -1,0 +1,124 @@
+"""``wideflow run``: two videos in, depth and motion out."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from typer import Argument, Option
+
+from wideflow.cli.options import ConfigFile, MatchSeed, Preset, Quiet, Settings, parse_frames, say
+from wideflow.config import load_config
+from wideflow.errors import FileError, InputError
+from wideflow.progress import show_progress
+
+EXAMPLE = "wideflow run a.mp4 b.mp4 -o result"
+
+
+def run(
+    first: Annotated[Path, Argument(metavar="A", help="First video, or folder of pictures.")],
+    second: Annotated[Path, Argument(metavar="B", help="Second video of the same moment.")],
+    out: Annotated[
+        str, Option("--out", "-o", help="Folder for the result, or a URL such as s3://bucket/run.")
+    ],
+    frames: Annotated[
+        str | None, Option(metavar="START:STOP", help="Frames of A, all unless given; STOP is left out.")
+    ] = None,
+    stride: Annotated[int, Option(help="Take every n-th frame of A.", min=1)] = 1,
+    size: Annotated[int, Option(help="Longest side of the pictures that are matched, px.", min=64)] = 960,
+    intrinsics_a: Annotated[Path | None, Option(help="Lens of A: JSON, or an OpenCV calibration.")] = None,
+    intrinsics_b: Annotated[Path | None, Option(help="Lens of B.")] = None,
+    rig: Annotated[Path | None, Option(help="Known cameras: rig.json or a COLMAP model.")] = None,
+    offset: Annotated[float | None, Option(help="Known offset in seconds; above 0, B started later.")] = None,
+    scale: Annotated[
+        float | None, Option(metavar="D", help="Known distance between the cameras in the first frame.")
+    ] = None,
+    fps: Annotated[float | None, Option(help="Pictures per second of folders.")] = None,
+    workers: Annotated[int | None, Option(help="Worker processes on this machine.", min=1)] = None,
+    cluster: Annotated[str | None, Option(help="Dask scheduler, such as tcp://host:8786.")] = None,
+    config: ConfigFile = None,
+    settings: Settings = None,
+    preset: Preset = "default",
+    seed: MatchSeed = None,
+    report: Annotated[bool, Option(help="Write OUT/report.html at the end.")] = True,
+    verbose: Annotated[bool, Option("--verbose", "-v", help="Show what goes into OUT/log.txt.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Turn two videos of one moving scene into depth and 3D motion.
+
+    Synchronises, calibrates, matches, fills, refines and triangulates; writes
+    OUT/result.zarr, rig.json, report.html, timings.json and log.txt. A run
+    that was ended goes on where it was when it is started again.
+    """
+    stages = load_config(config, settings or (), preset)
+    if seed is not None:
+        stages = replace(
+            stages,
+            match=replace(stages.match, seed=seed),
+            calibrate=replace(stages.calibrate, seed=seed % 2**31),
+        )
+    chosen = parse_frames(frames, stride)
+    if rig is not None and (intrinsics_a or intrinsics_b):
+        raise InputError("--rig has the intrinsics already; leave out --intrinsics-a and --intrinsics-b")
+    if workers is not None and cluster is not None:
+        raise InputError("--workers starts processes here, --cluster takes those of others; give one of them")
+    if scale is not None and not 0 < scale < float("inf"):
+        raise InputError(f"--scale {scale} is no length; give a number above 0")
+    if "://" not in out and Path(out).exists() and not Path(out).is_dir():
+        raise FileError(f"cannot write into '{out}': it is a file; give the name of a folder")
+
+    from wideflow.files import read_intrinsics, read_rig
+
+    known = None if rig is None else read_rig(rig)
+    lenses = (
+        None if intrinsics_a is None else read_intrinsics(intrinsics_a),
+        None if intrinsics_b is None else read_intrinsics(intrinsics_b),
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    if verbose:
+        logging.getLogger("wideflow").addHandler(handler)
+    try:
+        with warnings.catch_warnings(), show_progress(quiet or verbose) as progress:
+            warnings.showwarning = say
+            progress(0, 1, "opening the videos (the first run compiles for about a minute)")
+            from wideflow.pipeline.run import run as run_job
+
+            result = run_job(
+                first,
+                second,
+                out,
+                stages,
+                frames=chosen,
+                size=size,
+                intrinsics=lenses,
+                rig=known,
+                offset=offset,
+                scale=scale,
+                fps=fps,
+                workers=workers,
+                cluster=cluster,
+                report=report,
+                progress=progress,
+            )
+    finally:
+        logging.getLogger("wideflow").removeHandler(handler)
+    if not quiet:
+        print(describe(result))
+
+
+def describe(result: Any) -> str:
+    """One line for the end of a run."""
+    import numpy as np
+
+    trusted = np.mean([np.mean(result.confidence(t) > 0.5) for t in range(len(result))])
+    width, height = result.size_a
+    sync, calibration = result.summary["sync"], result.summary["calibration"]
+    return (
+        f"{result.place}: {len(result)} moments of {width}x{height} pixels, {trusted:.0%} trusted; B started "
+        f"{sync['offset_seconds']:.3f} s after A (by {sync['method']}), cameras known to "
+        f"{calibration['reprojection_error']:.2f} px"
+    )

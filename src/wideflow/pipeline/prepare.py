@@ -1,0 +1,225 @@
+"""Before the work: when and where. Synchronise, calibrate, choose the moments, plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wideflow.calibration import Calibration, calibrate, check_rig, fit_rig, with_baseline
+from wideflow.config import Config
+from wideflow.errors import InputError
+from wideflow.files.place import Place
+from wideflow.files.rig import rig_from_bytes, rig_to_bytes
+from wideflow.geometry import ideal_camera
+from wideflow.pipeline.plan import Plan
+from wideflow.pipeline.undistort import processing_size
+from wideflow.pipeline.work import Work, content_hash, fingerprint
+from wideflow.progress import Progress
+from wideflow.sync import FramePairs, Sync, pair_frames, synchronise
+from wideflow.types import Camera, Rig, RigFrame, View
+from wideflow.video.read import Video
+
+_FEW = 60  # pairs of frames below which others around them help to calibrate
+_ENOUGH = 240  # pairs of frames that a calibration needs at most, however slowly the cameras move
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """What the user asks for.
+
+    Attributes
+    ----------
+    a, b : path
+        The clips, or folders of pictures.
+    out : str
+        Folder or URL of the result.
+    config : Config
+    frames : slice
+        Frames of A.
+    size : int
+        Longest side of the pictures that are matched, px.
+    intrinsics : pair of Camera or None
+        Known lenses.
+    rig : Rig, optional
+        A known calibration.
+    offset : float, optional
+        Seconds by which B started later.
+    scale : float, optional
+        Distance between the cameras in the first frame.
+    fps : float, optional
+        Pictures per second of folders.
+    """
+
+    a: Path
+    b: Path
+    out: str
+    config: Config
+    frames: slice = field(default_factory=lambda: slice(0, None, 1))
+    size: int = 960
+    intrinsics: tuple[Camera | None, Camera | None] = (None, None)
+    rig: Rig | None = None
+    offset: float | None = None
+    scale: float | None = None
+    fps: float | None = None
+
+
+def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
+    """Synchronise and calibrate, unless that is done, and choose the moments.
+
+    Returns
+    -------
+    Plan
+    dict
+        What was found, for ``summary.json``: sync and calibration.
+    """
+    work = Work(Place(job.out))
+    videos = tuple(Video(path, job.fps if path.is_dir() else None) for path in (job.a, job.b))
+    contents = content_hash(job.a), content_hash(job.b)
+    a, b = videos
+    sync, sync_key = _synchronised(job, (a, b), contents, work, progress)
+    pairs = choose_pairs(sync.pairs, job.frames, str(job.a))
+    if len(pairs.a) < 2:
+        raise InputError(
+            f"only {len(pairs.a)} moment of '{job.a}' is left by the frames chosen; motion needs two or more"
+        )
+    found, report = _calibrated(job, (a, b), sync, sync_key, work, progress)
+    partner = dict(zip(pairs.a.tolist(), pairs.b.tolist(), strict=True))
+    moments = [frame for frame in _rig_frames(found, pairs) if frame.index in partner]
+    if len(moments) < 2:
+        raise InputError(
+            f"the cameras are known in {len(moments)} of the {len(pairs.a)} moments chosen; choose others "
+            "with --frames, or film with more overlap"
+        )
+    filmed = Rig(found.cameras, tuple(moments))
+    plan = Plan(
+        out=job.out,
+        videos=(str(job.a.resolve()), str(job.b.resolve())),
+        fps=job.fps,
+        contents=contents,
+        frames=tuple((frame.index, partner[frame.index]) for frame in moments),
+        filmed=filmed,
+        rig=_ideal_rig(filmed, job.size),
+        config=job.config,
+    )
+    error = np.abs(pairs.error)
+    described = {**sync_fields(sync), "pair_error_mean": float(error.mean()), "notes": list(sync.notes)}
+    return plan, {"sync": described, "calibration": report}
+
+
+def sync_fields(sync: Sync) -> dict[str, Any]:
+    """A synchronisation for JSON."""
+    return {
+        "offset_seconds": sync.offset_seconds,
+        "rate": sync.rate,
+        "method": sync.method,
+        "confidence": sync.confidence,
+    }
+
+
+def choose_pairs(pairs: FramePairs, chosen: slice, path: str) -> FramePairs:
+    """The pairs whose frame of A was asked for."""
+    last = int(pairs.a[-1]) + 1
+    wanted = range(*chosen.indices(last))
+    inside = np.isin(pairs.a, np.asarray(wanted, np.int64))
+    if not inside.any():
+        raise InputError(
+            f"B was filming only during frames {pairs.a[0]} to {pairs.a[-1]} of '{path}'; choose "
+            "--frames there"
+        )
+    return FramePairs(pairs.a[inside], pairs.b[inside], pairs.error[inside])
+
+
+def _kept(work: Work, task: str, key: str, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What ``compute`` gives, or gave in an earlier run."""
+    note = work.note(task, 0, key)
+    if note is None:
+        note = compute()
+        work.save(task, 0, key, note)
+    return note
+
+
+def _synchronised(
+    job: Job, videos: tuple[Video, Video], contents: tuple[str, str], work: Work, progress: Progress
+) -> tuple[Sync, str]:
+    key = fingerprint("sync", contents, job.fps, job.config.sync, job.offset)
+
+    def compute() -> dict[str, Any]:
+        found = synchronise(videos[0], videos[1], job.config.sync, job.offset, _named(progress, "when"))
+        return {**sync_fields(found), "notes": list(found.notes)}
+
+    fields = dict(_kept(work, "sync", key, compute))
+    notes = tuple(fields.pop("notes"))
+    times = videos[0].times, videos[1].times
+    pairs = pair_frames(*times, fields["offset_seconds"], fields["rate"])
+    return Sync(**fields, pairs=pairs, notes=notes), key
+
+
+def _calibrated(
+    job: Job, videos: tuple[Video, Video], sync: Sync, sync_key: str, work: Work, progress: Progress
+) -> tuple[Rig, dict[str, Any]]:
+    """The rig as filmed, and the report on it."""
+    chosen = choose_pairs(sync.pairs, job.frames, str(job.a))
+    pairs = _calibration_pairs(sync.pairs, chosen, job.frames.step or 1)
+    given = [None if lens is None else [lens.K, lens.distortion, lens.size] for lens in job.intrinsics]
+    rig_bytes = None if job.rig is None else rig_to_bytes(job.rig)
+    key = fingerprint(
+        sync_key, pairs.a, pairs.b, given, rig_bytes, job.scale, job.config.calibrate, job.config.match.seed
+    )
+
+    def compute() -> dict[str, Any]:
+        told = _named(progress, "where")
+        if job.rig is not None:
+            found = Calibration(fit_rig(job.rig, *videos), check_rig(job.rig, *videos, pairs, told))
+        else:
+            place = work.place
+            folder = None if place.remote else place.folder / "work" / "calibration_steps"
+            found = calibrate(*videos, pairs, job.intrinsics, job.config.calibrate, folder, told)
+        rig = found.rig if job.scale is None else with_baseline(found.rig, job.scale)
+        report = {**found.report.as_dict(), "source": "given" if job.rig else "structure from motion"}
+        if job.scale is not None:
+            report["scale"] = f"cameras {job.scale:g} apart in the first frame"
+        return {"report": report, "rig": rig_to_bytes(rig).decode()}
+
+    kept = _kept(work, "calibration", key, compute)
+    return rig_from_bytes(kept["rig"].encode(), "calibration"), kept["report"]
+
+
+def _calibration_pairs(pairs: FramePairs, chosen: FramePairs, stride: int) -> FramePairs:
+    """Pairs to calibrate: the chosen ones, those between, and some around them if they are few."""
+    first, last = (int(np.searchsorted(pairs.a, frame)) for frame in (chosen.a[0], chosen.a[-1]))
+    lacking = max(0, _FEW - (last + 1 - first))
+    first = max(0, min(first - lacking // 2, len(pairs.a) - _FEW))
+    last = min(len(pairs.a), max(last + 1 + lacking - lacking // 2, _FEW))
+    divisors = [step for step in range(1, stride + 1) if stride % step == 0]
+    step = next((step for step in divisors if (last - first) / step <= _ENOUGH), stride)
+    wanted = np.isin(pairs.a, chosen.a)
+    wanted[first:last:step] = True
+    return FramePairs(pairs.a[wanted], pairs.b[wanted], pairs.error[wanted])
+
+
+def _rig_frames(rig: Rig, pairs: FramePairs) -> list[RigFrame]:
+    """The rig's frames; the only frame of a static rig serves all moments."""
+    if len(rig.frames) > 1:
+        return list(rig.frames)
+    return [RigFrame(int(index), rig.frames[0].times, rig.frames[0].views) for index in pairs.a]
+
+
+def _ideal_rig(filmed: Rig, longest: int) -> Rig:
+    a, b = (ideal_camera(camera, processing_size(camera, longest)) for camera in filmed.cameras)
+    frames = (
+        RigFrame(
+            frame.index,
+            frame.times,
+            (View(a, frame.views[0].cam_from_world), View(b, frame.views[1].cam_from_world)),
+        )
+        for frame in filmed.frames
+    )
+    return Rig((a, b), tuple(frames))
+
+
+def _named(progress: Progress, what: str) -> Progress:
+    return lambda done, total, text: progress(done, total, f"{what}: {text}")

@@ -1,0 +1,115 @@
+"""Who does the tasks of a run: this process, or the workers of a Dask cluster. The tasks are the same."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from wideflow.errors import InputError, MissingExtraError
+from wideflow.pipeline.plan import Plan, Task
+from wideflow.pipeline.tasks import do_task
+from wideflow.progress import Progress
+
+# told each task that is done, and what was noted of it
+Done = Callable[[Task, dict[str, Any]], None]
+_RETRIES = 2  # of a task, beside those that Dask grants when a worker is lost
+
+
+def run_here(plan: Plan, progress: Progress, done: Done) -> None:
+    """One task after the other, each with all threads."""
+    tasks = list(plan.tasks())
+    clock = _Clock(len(tasks))
+    for number, task in enumerate(tasks):
+        progress(number, len(tasks), clock.text(number, task, plan))
+        note = do_task(plan, task)
+        clock.add(note)
+        done(task, note)
+    progress(len(tasks), len(tasks), "done")
+
+
+def run_on_cluster(plan: Plan, address: str | None, workers: int, progress: Progress, done: Done) -> None:
+    """The tasks on the cluster at an address, or on worker processes of this machine.
+
+    A task whose worker is lost is done again by another.
+    """
+    with _client(address, workers) as client:
+        from distributed import as_completed
+
+        futures: dict[Task, Any] = {}
+        shared = client.scatter(plan, broadcast=True)
+        tasks = list(plan.tasks())
+        for number, task in enumerate(tasks):
+            needs = [futures[need] for need in plan.needs(task)]
+            name = f"{task.name}-{task.t}-{plan.key(task)}"
+            futures[task] = client.submit(
+                _task_after, shared, task, needs, key=name, retries=_RETRIES, priority=-number
+            )
+        names = {future.key: task for task, future in futures.items()}
+        clock = _Clock(len(tasks))
+        for number, (future, note) in enumerate(as_completed(list(futures.values()), with_results=True)):
+            task = names[future.key]
+            clock.add(note)
+            done(task, note)
+            progress(number + 1, len(tasks), clock.text(number + 1, task, plan))
+    progress(len(tasks), len(tasks), "done")
+
+
+def _task_after(plan: Plan, task: Task, needs: list[Any]) -> dict[str, Any]:
+    """``needs`` only makes Dask wait for them: what they found lies in the result's folder."""
+    return do_task(plan, task)
+
+
+class _Clock:
+    """How long what is left will take, from the tasks that were not done before."""
+
+    def __init__(self, total: int) -> None:
+        self._total, self._fresh, self._last = total, 0, time.monotonic()
+        self._spent = 0.0
+
+    def add(self, note: dict[str, Any]) -> None:
+        now = time.monotonic()
+        if now - self._last > 0.05:  # one that was done before takes no time
+            self._spent += now - self._last
+            self._fresh += 1
+        self._last = now
+
+    def text(self, done: int, task: Task, plan: Plan) -> str:
+        text = f"{task.name.replace('_', ' ')} of moment {task.t + 1} of {len(plan)}"
+        if self._fresh < 4:
+            return text
+        left = self._spent / self._fresh * (self._total - done)
+        return f"{text}, about {left / 60:.0f} min left" if left > 90 else f"{text}, about {left:.0f} s left"
+
+
+@contextmanager
+def _client(address: str | None, workers: int) -> Iterator[Any]:
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise MissingExtraError(
+            "--workers and --cluster need Dask; run pip install 'wideflow[cluster]'"
+        ) from error
+    if address is not None:
+        try:
+            client = Client(address, timeout=20)
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"no Dask scheduler answers at {address}; check the address, or start 'dask scheduler'"
+            ) from error
+        try:
+            yield client
+        finally:
+            client.close()
+        return
+    threads = max(1, (os.cpu_count() or 1) // workers)
+    environment = {"NUMBA_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
+    with (
+        LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address=None, env=environment, silence_logs=50
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client

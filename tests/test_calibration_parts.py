@@ -1,0 +1,235 @@
+"""The parts of calibration against closed forms and properties."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import room
+from wideflow import Rig, Video
+from wideflow.calibration import scaled, smoothed, with_baseline
+from wideflow.calibration.features import Features, match, stands_still
+from wideflow.calibration.keyframes import choose_keyframes, neighbours
+from wideflow.calibration.lens import first_lenses, focal_in_notes
+from wideflow.calibration.problem import Model, Sightings, model_from_arrays, to_arrays
+from wideflow.calibration.process import run_colmap
+from wideflow.calibration.report import CalibrationReport, why_weak
+from wideflow.calibration.work import Work, fingerprint
+from wideflow.cli.calibrate import parse_frames
+from wideflow.errors import InputError, MissingExtraError
+from wideflow.geometry import (
+    baseline,
+    project,
+    world_to_camera,
+)
+from wideflow.types import RigFrame, View
+from wideflow.video.write import write_video
+
+
+def quiet(done: int, total: int, text: str) -> None:
+    pass
+
+
+def two_videos(folder: Path) -> tuple[Video, Video]:
+    for name in "ab":
+        pictures = [np.full((240, 320, 3), 10 * k, np.uint8) for k in range(3)]
+        write_video(folder / f"{name}.mp4", pictures, 10)
+    return Video(folder / "a.mp4"), Video(folder / "b.mp4")
+
+
+@given(
+    st.lists(st.floats(0, 0.5) | st.just(float("nan")), min_size=1, max_size=200),
+    st.floats(0.01, 0.3),
+    st.integers(1, 30),
+)
+@settings(max_examples=80, deadline=None)
+def test_key_frames_rise_are_usable_and_near_each_other(
+    motion: list[float], spacing: float, gap: int
+) -> None:
+    steps = np.array(motion)
+    usable = np.flatnonzero(np.isfinite(steps))
+    chosen = choose_keyframes(steps, spacing, gap, 4, 1000)
+    assert np.isin(chosen, usable).all()
+    assert (np.diff(chosen) > 0).all()
+    if len(usable):
+        assert {usable[0], usable[-1]} <= set(chosen.tolist())
+        places = np.searchsorted(usable, chosen)
+        assert np.diff(places, prepend=places[0]).max() <= gap + 1
+    assert len(choose_keyframes(steps, spacing, gap, 2, 5)) <= 5
+
+
+def test_key_frames_are_dense_where_cameras_move() -> None:
+    motion = np.concatenate([np.full(50, 0.001), np.full(50, 0.03)])
+    chosen = choose_keyframes(motion, 0.06, 1000, 2, 100)
+    assert np.count_nonzero(chosen >= 50) > 10 * np.count_nonzero(chosen[1:] < 50)
+    assert all(j > i for i, j in neighbours(40))
+
+
+def test_matches_are_mutual_clear_and_one_a_place() -> None:
+    rng = np.random.default_rng(0)
+    descriptors = rng.integers(0, 60, (40, 128)).astype(np.uint8)
+    places = rng.uniform(0, 100, (40, 2)).astype(np.float32)
+    a = Features(places, descriptors)
+    order = rng.permutation(40)
+    b = Features(places[order] + 3, descriptors[order])
+    pairs = match(a, b)
+    assert len(pairs) == 40
+    assert (order[pairs[:, 1]] == pairs[:, 0]).all()
+    twice = Features(np.concatenate([b.xy, b.xy + 20]), np.concatenate([b.descriptors, b.descriptors]))
+    assert len(match(a, twice)) == 0  # each has a rival elsewhere
+    turned = Features(np.concatenate([b.xy, b.xy]), np.concatenate([b.descriptors, b.descriptors]))
+    assert len(match(a, turned)) == 40  # the same place with two orientations is no rival
+    assert stands_still([a, a, a], 640)
+    assert not stands_still([a, a, Features(places + 3, descriptors)], 640)
+    assert not stands_still([a], 640)
+
+
+@given(st.floats(0.01, 100))
+@settings(max_examples=20, deadline=None)
+def test_scale_multiplies_lengths_and_nothing_else(factor: float) -> None:
+    truth = true_rig(4)
+    found = scaled(truth, factor)
+    for one, two in zip(truth.frames, found.frames, strict=True):
+        assert baseline(*two.views) == pytest.approx(factor * baseline(*one.views))
+        assert all((v.R == w.R).all() for v, w in zip(one.views, two.views, strict=True))
+    assert baseline(*with_baseline(truth, 2.5, 3).frame(3).views) == pytest.approx(2.5)
+    with pytest.raises(InputError, match="above 0"):
+        with_baseline(truth, 0.0)
+
+
+def true_rig(frames: int) -> Rig:
+    cameras = room.camera("a"), room.camera("b")
+    return Rig(
+        cameras,
+        tuple(
+            RigFrame(
+                k, (k / 10, k / 10), (room.view(cameras[0], k / 10, -7), room.view(cameras[1], k / 10, 7))
+            )
+            for k in range(frames)
+        ),
+    )
+
+
+def test_smoothing_calms_noise_and_leaves_steady_motion() -> None:
+    rng = np.random.default_rng(1)
+    cameras = room.camera("a"), room.camera("b")
+
+    def moving(noise: float) -> Rig:
+        frames = []
+        for k in range(40):
+            poses = [np.eye(3, 4) for _ in cameras]
+            for pose in poses:
+                pose[:, 3] = (0.1 * k, 0.02 * k, 1) + noise * rng.standard_normal(3)
+            views = tuple(View(c, p) for c, p in zip(cameras, poses, strict=True))
+            frames.append(RigFrame(k, (k / 30, k / 30), views))
+        return Rig(cameras, tuple(frames))
+
+    steady = moving(0)
+    assert smoothed(steady, 0.0) is steady
+    calm = smoothed(steady, 0.1)
+    assert np.allclose([f.views[0].t for f in calm.frames], [f.views[0].t for f in steady.frames])
+    noisy = moving(0.05)
+    error = [
+        np.std([f.views[0].t - s.views[0].t for f, s in zip(rig.frames, steady.frames, strict=True)])
+        for rig in (noisy, smoothed(noisy, 0.1))
+    ]
+    assert error[1] < 0.6 * error[0]
+
+
+def test_notes_of_phones_give_the_focal_length(tmp_path: Path) -> None:
+    assert focal_in_notes({"com.apple.quicktime.camera.focal_length.35mm_equivalent": "26"}) == 26
+    assert focal_in_notes({"FocalLengthIn35mmFilm": "27.5 mm"}) == 27.5
+    assert focal_in_notes({"title": "35 focal", "focal_length_35": "none"}) is None
+    a, b = two_videos(tmp_path)
+    lenses, sources = first_lenses((a, b), (room.camera("a", (640, 480)), None))
+    assert sources == ("given", "self-calibrated")
+    assert lenses.known.tolist() == [True, False]
+    assert lenses.parameters[0, 0] == pytest.approx(0.95 * 320)  # half the size, half the focal length
+    with pytest.raises(InputError, match="same shape"):
+        first_lenses((a, b), (room.camera("a", (240, 320)), None))
+
+
+LENSES = ("given", "given")
+BASE = CalibrationReport(50, (50, 50), 0.4, 0.3, 900, 200.0, 12.0, (1.0,), (12.0,), (600.0, 600.0), LENSES)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, None),
+        ({"inliers_across": 8.0}, "overlap"),
+        ({"registered": (50, 12)}, "12 of 50"),
+        ({"ray_angle": 0.4}, "farther apart"),
+        ({"reprojection_error_median": 3.0}, "3.0 px"),
+        ({"focal_lengths": (600.0, 9000.0)}, "camera B"),
+        ({"intrinsics_source": ("guessed", "guessed")}, "--intrinsics-a"),
+    ],
+)
+def test_weak_calibrations_are_said_to_be_weak(change: dict[str, object], said: str | None) -> None:
+    sentence = why_weak(replace(BASE, **change), (640, 640))
+    assert (sentence is None) == (said is None)
+    assert said is None or said in sentence
+
+
+def test_steps_are_kept_until_something_changes(tmp_path: Path) -> None:
+    videos = two_videos(tmp_path)
+    key = fingerprint(videos, {"size": 3}, np.arange(4))
+    assert key == fingerprint(videos, {"size": 3}, np.arange(4))
+    assert key != fingerprint(videos, {"size": 4}, np.arange(4))
+    assert key != fingerprint(videos, {"size": 3}, np.arange(4.0))
+    (tmp_path / "a.mp4").touch()
+    assert key != fingerprint(videos, {"size": 3}, np.arange(4))
+    runs = []
+    work = Work(tmp_path / "work", key)
+    for _ in range(2):
+        assert work.step("x", lambda: runs.append(1) or {"v": np.arange(3)})["v"].tolist() == [0, 1, 2]
+    assert len(runs) == 1
+    (tmp_path / "work" / key / "x.npz").write_bytes(b"PK half")
+    assert work.step("x", lambda: {"v": np.ones(1)})["v"].tolist() == [1]
+
+
+def test_colmap_that_fails_or_is_missing_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match=r"COLMAP stopped.*--rig") as failed:
+        run_colmap("map", {"seed": np.array(0)}, quiet)
+    assert "\n" not in str(failed.value)
+    monkeypatch.setattr("wideflow.calibration.process.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"wideflow\[calibrate\]"):
+        run_colmap("map", {}, quiet)
+
+
+def test_models_go_through_files() -> None:
+    seen = Sightings(np.array([0, 1]), np.ones((2, 2)), np.array([0, -1]))
+    model = Model(np.ones((2, 8)), np.zeros((3, 3, 4)), np.ones((1, 3)), seen)
+    again = model_from_arrays(to_arrays(model))
+    assert (again.sightings.point == seen.point).all()
+    assert again.poses.shape == (3, 3, 4)
+
+
+def test_frames_are_a_slice() -> None:
+    assert parse_frames(None, 3) == slice(0, None, 3)
+    assert parse_frames(":7", 1) == slice(0, 7, 1)
+    assert parse_frames("4:", 2) == slice(4, None, 2)
+
+
+def test_points_that_move_are_not_taken_across() -> None:
+    from wideflow.calibration.colmap_pairs import _standing
+
+    # in one picture points that stood still, moved, were not seen again; the other was never compared
+    votes = np.array([[4.0, 4, 4, 0, 0, 0], [4, 3, 1, 0, 0, 0]])
+    assert _standing(votes, np.array([0, 4, 6])).tolist() == [True, True, False, False, True, True]
+
+
+def test_a_length_in_the_picture_is_measured() -> None:
+    from wideflow.pipeline.known_length import measure_length
+
+    views = true_rig(1).frames[0].views
+    pictures = tuple(room.picture(view, 0.0).astype(np.float32) / 255 for view in views)
+    board = np.array([[-1.3, 0.1, 4.375], [-0.7, 0.8, 4.825]])
+    pixels = project(views[0].camera, world_to_camera(views[0], board))
+    length = measure_length(pictures, views, pixels.tolist())
+    assert length == pytest.approx(np.linalg.norm(board[1] - board[0]), rel=0.02)
+    with pytest.raises(InputError, match="outside A's picture"):
+        measure_length(pictures, views, [(5, 5), (500, 5)])

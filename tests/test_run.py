@@ -1,0 +1,267 @@
+"""The whole job on a filmed room with known cameras: right, resumable, and the same bits whoever does it."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray
+
+import room
+import wideflow
+from wideflow.cli import main
+from wideflow.config import load_config
+from wideflow.files import write_rig
+from wideflow.files.place import Place
+from wideflow.pipeline import tasks
+from wideflow.pipeline.lock import locked
+from wideflow.pipeline.work import pack, unpack
+from wideflow.results import ARRAYS, Result
+from wideflow.types import Rig
+
+SIZE = 160  # of 320: what is matched
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Rig]:
+    folder = tmp_path_factory.mktemp("clip")
+    rig = room.film(folder, 8)
+    write_rig(folder / "rig.json", rig)
+    return folder, rig
+
+
+def arguments(folder: Path, out: Path | str, *more: str) -> list[str]:
+    known = ["--rig", str(folder / "rig.json"), "--offset", "0", "--size", str(SIZE), "--frames", "2:5"]
+    return ["run", str(folder / "a.mp4"), str(folder / "b.mp4"), "-o", str(out), *known, "--no-report", *more]
+
+
+@pytest.fixture(scope="module")
+def whole(clip: tuple[Path, Rig], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("run") / "out"
+    assert main([*arguments(clip[0], out), "-q"]) == 0
+    return out
+
+
+def assert_same(one: Path, two: Path) -> None:
+    first, second = Result(one), Result(two)
+    assert len(first) == len(second)
+    for name in ARRAYS:
+        for t in range(len(first) - (name in ("motion", "optical_flow_a", "optical_flow_b"))):
+            a, b = getattr(first, name)(t), getattr(second, name)(t)
+            assert a.tobytes() == b.tobytes(), (name, t)
+    assert (one / "rig.json").read_bytes() == (two / "rig.json").read_bytes()
+
+
+def test_depth_of_the_room_is_right(clip: tuple[Path, Rig], whole: Path) -> None:
+    found = Result(whole)
+    assert (len(found), found.size_a, [frame.index for frame in found.rig.frames]) == (
+        3,
+        (160, 120),
+        [2, 3, 4],
+    )
+    sure = found.confidence(0) > 0.5
+    assert sure.mean() > 0.3
+    points = found.points(0)[sure]
+    on_a_wall = np.min(
+        [
+            np.abs((points - np.array(wall[0])) @ np.cross(*np.array(wall[1:3], float)))
+            for wall in (*room._WALLS, room._BOARD)
+        ],
+        axis=0,
+    )
+    assert np.median(on_a_wall) < 0.05  # the room is 17 m long
+    still = np.linalg.norm(found.motion(0), axis=2)[sure]
+    assert np.median(still) < 0.05
+    opened = xarray.open_zarr(whole / "result.zarr", consolidated=False)
+    assert opened.picture_b.dims == ("time", "y_b", "x_b", "rgb")
+    timings = json.loads((whole / "timings.json").read_text())
+    assert [frame["index"] for frame in timings["frames"]] == [0, 1, 2]
+    assert timings["seconds"]["match stereo"] > 0
+    summary = json.loads((whole / "summary.json").read_text())
+    assert summary["sync"]["method"] == "given"
+    assert summary["calibration"]["source"] == "given"
+    assert "done: 3 moments" in (whole / "log.txt").read_text()
+
+
+def test_killed_at_random_moments_it_ends_with_the_same_bits(
+    clip: tuple[Path, Rig], whole: Path, tmp_path: Path
+) -> None:
+    out, chance = tmp_path / "out", random.Random(1)
+    command = [sys.executable, "-m", "wideflow", *arguments(clip[0], out), "-q"]
+    for _ in range(4):
+        process = subprocess.Popen(command, start_new_session=True)
+        done = len(list(out.rglob("*.json")))
+        deadline = time.monotonic() + 60
+        # kill when something has been done since it began, and a little later
+        while process.poll() is None and len(list(out.rglob("*.json"))) == done:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        time.sleep(chance.uniform(0, 0.5))
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    assert main([*arguments(clip[0], out), "-q"]) == 0
+    assert_same(out, whole)
+
+
+def count_tasks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the functions that do real work from now on."""
+    done: list[str] = []
+    for name in ("match", "fill_match", "join_flows", "lift_moment"):
+        inner = getattr(tasks, name)
+
+        def counted(*values: object, _inner: object = inner, _name: str = name, **named: object) -> object:
+            done.append(_name)
+            return _inner(*values, **named)  # type: ignore[operator]
+
+        monkeypatch.setattr(tasks, name, counted)
+    return done
+
+
+def test_other_settings_compute_only_what_depends_on_them(
+    clip: tuple[Path, Rig], whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, rig = clip
+    out = tmp_path / "out"
+    base = load_config(None, (), "default")
+
+    def run(config: wideflow.Config, stop: int = 5) -> list[str]:
+        with monkeypatch.context() as patch:
+            done = count_tasks(patch)
+            wideflow.run(
+                folder / "a.mp4",
+                folder / "b.mp4",
+                out,
+                config,
+                frames=slice(2, stop, 1),
+                size=SIZE,
+                rig=rig,
+                offset=0,
+                report=False,
+            )
+        return sorted(set(done)), len(done)  # type: ignore[return-value]
+
+    everything = ["fill_match", "join_flows", "lift_moment", "match"]
+    assert run(base) == (everything, 3 + 4 + 7 + 2 + 1)
+    assert run(base) == ([], 0)
+    assert_same(out, whole)
+    refined = replace(base, refine=replace(base.refine, iterations=2))
+    assert run(refined) == (["join_flows", "lift_moment"], 3)
+    filled = replace(refined, fill=replace(base.fill, reweighted=0))
+    assert run(filled) == (["fill_match", "join_flows", "lift_moment"], 7 + 3)
+    assert run(filled, 4) == (["lift_moment"], 1)  # one moment fewer: only the last is another
+    assert run(filled, 5) == (["join_flows", "lift_moment"], 2)
+    changed = replace(filled, match=replace(base.match, seed=7))
+    assert run(changed)[0] == everything
+
+
+def test_worker_processes_give_the_same_bits_even_if_one_is_killed(
+    clip: tuple[Path, Rig], whole: Path, tmp_path: Path
+) -> None:
+    distributed = pytest.importorskip("distributed", reason="needs the extra cluster")
+    folder, rig = clip
+    killed: list[int] = []
+
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        address = cluster.scheduler_address
+
+        def progress(done: int, total: int, text: str) -> None:
+            if done == 3 and not killed and "moment" in text:
+                with distributed.Client(address) as client:
+                    killed.extend(client.run(os.getpid).values())
+                os.kill(killed[0], signal.SIGKILL)
+
+        wideflow.run(
+            folder / "a.mp4",
+            folder / "b.mp4",
+            tmp_path / "out",
+            frames=slice(2, 5, 1),
+            size=SIZE,
+            rig=rig,
+            offset=0,
+            cluster=address,
+            report=False,
+            progress=progress,
+        )
+    assert killed
+    assert_same(tmp_path / "out", whole)
+
+
+def test_two_runs_on_one_folder(
+    clip: tuple[Path, Rig], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with locked(Place(tmp_path)):
+        assert main(arguments(clip[0], tmp_path)) == 2
+    assert f"another run (process {os.getpid()} on" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_one_sentence_and_loses_nothing(
+    clip: tuple[Path, Rig],
+    whole: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "out"
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("wideflow.pipeline.store.Store.put_scene", full)
+        assert main(arguments(clip[0], out)) == 2
+    assert "disk is full" in capsys.readouterr().err
+    done = count_tasks(monkeypatch)
+    assert main([*arguments(clip[0], out), "-q"]) == 0
+    assert done.count("match") == 3  # the others were kept: stereo of 0 and 1, motion of both cameras
+    assert_same(out, whole)
+
+
+def test_a_store_behind_a_url(clip: tuple[Path, Rig], whole: Path, tmp_path: Path) -> None:
+    """A real S3 server on this machine."""
+    pytest.importorskip("s3fs", reason="needs the extra cloud")
+    server_module = pytest.importorskip("moto.server", reason="needs moto's server")
+    import boto3
+
+    server = server_module.ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    environment = {
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            boto3.client("s3").create_bucket(Bucket="films")
+            url = "s3://films/one"
+            assert main([*arguments(clip[0], url), "-q"]) == 0
+            found, expected = Result(url), Result(whole)
+            for t in range(3):
+                assert found.depth(t).tobytes() == expected.depth(t).tobytes()
+            assert found.motion(1).tobytes() == expected.motion(1).tobytes()
+            assert not found.place.exists("lock.json")
+            assert b"done: 3 moments" in found.place.read("log.txt")
+    finally:
+        server.stop()
+
+
+def test_kept_arrays_come_back_rounded_and_damaged_ones_are_refused() -> None:
+    arrays = {"uv": np.float32([[1.001, -2.5]]), "seen": np.array([True, False]), "spread": np.array(np.inf)}
+    data = pack(arrays)
+    back = unpack(data, "x")
+    assert np.allclose(back["uv"], arrays["uv"], atol=1 / 512)
+    assert (back["seen"] == arrays["seen"]).all()
+    assert back["spread"] == np.inf
+    with pytest.raises(wideflow.WideflowError, match="'x' is damaged"):
+        unpack(data[:-3], "x")
