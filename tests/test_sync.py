@@ -18,7 +18,6 @@ from wideflow.sync import pair_frames
 from wideflow.sync.epipolar import crossings
 from wideflow.sync.fit import robust_line
 from wideflow.sync.fundamental import fit_fundamental, sampson_distance
-from wideflow.sync.motion import MotionSeries, match_motion
 from wideflow.sync.pictures import PictureMatch
 from wideflow.sync.sound import RATE, match_sound
 from wideflow.sync.votes import Votes, count_votes
@@ -189,37 +188,6 @@ def test_votes_that_agree_win_over_many_that_do_not() -> None:
     assert few is not None
     assert few.confidence < 0.5  # three pairs of frames that agree may be chance
     assert count_votes([Votes(np.zeros(2), np.ones(2), -1.0, 1.0)], -1, 1) is None
-
-
-def moving_cells(times: np.ndarray, cells: int, seed: int) -> MotionSeries:
-    """Things that move now and then; each clip sees them in cells of its own, beside others of its own."""
-    rng = np.random.default_rng(7)
-    grid = np.arange(-40, 80, 0.05)
-    things = np.stack([np.convolve(rng.random(len(grid)) < 0.03, np.hanning(12), "same") for _ in range(6)])
-    own = np.random.default_rng(seed)
-    mix = own.random((4, cells, 6)) * (own.random((4, cells, 6)) < 0.25)
-    values = np.stack([np.interp(times, grid, thing) for thing in things])
-    noise = 0.05 * own.random((len(times), 4, cells))
-    return MotionSeries(times, (np.einsum("kcs,st->tkc", mix, values) + noise).astype(np.float32))
-
-
-@pytest.mark.parametrize("late", [3.0, -4.27])
-def test_movement_finds_the_offset(late: float) -> None:
-    a = moving_cells(np.arange(0, 20, 1 / 10), 30, 1)
-    b = moving_cells(late + np.arange(0, 18, 1 / 12), 40, 2)
-    found = match_motion(a, MotionSeries(b.times[20:] - late, b.values[20:]))  # watched from 1.7 s on
-    assert found is not None
-    assert abs(found.offset - late) < 0.05
-    assert found.margin > 1.5
-
-
-def test_movement_of_something_else_is_not_trusted() -> None:
-    a = moving_cells(np.arange(0, 20, 1 / 10), 30, 1)
-    b = moving_cells(np.arange(50, 70, 1 / 10), 30, 2)
-    found = match_motion(a, MotionSeries(b.times - 50, b.values))
-    assert found is None or found.margin < 1.3
-    still = MotionSeries(a.times, np.zeros_like(a.values))
-    assert match_motion(a, still) is None
 
 
 def plain_clip(path: Path, frames: int, sound: np.ndarray | None = None) -> Path:

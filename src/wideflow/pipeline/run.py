@@ -136,6 +136,7 @@ def _begin(place: Place, plan: Plan, job: Job, found: dict[str, Any]) -> None:
     Store(place, len(plan), plan.rig.cameras)
     place.write("work/shape.json", json.dumps(shape).encode())
     place.write("rig.json", rig_to_bytes(plan.rig))
+    place.write("filmed.json", rig_to_bytes(plan.filmed))
     report = found["calibration"]
     summary = {
         "inputs": {"a": job.a.name, "b": job.b.name},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,7 +113,8 @@ def _by_sound(videos: tuple[Video, Video], report: Progress) -> SoundMatch | Non
     if not all(video.has_sound for video in videos):
         return None
     report(0, 6, "listening")
-    tracks = [_track(video) for video in videos]
+    with ThreadPoolExecutor(2) as both:
+        tracks = list(both.map(_track, videos))
     return match_sound(tracks[0], tracks[1])
 
 

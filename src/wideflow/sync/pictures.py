@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ from wideflow.config import SyncConfig
 from wideflow.progress import Progress
 from wideflow.sync.epipolar import Features, crossings, features, follow, match_features
 from wideflow.sync.lags import peaks
-from wideflow.sync.motion import MotionMatch, MotionSeries, match_motion, motion_series
+from wideflow.sync.motion import MotionMatch, MotionSeries, joined, match_motion, motion_series
 from wideflow.sync.votes import Election, Votes, count_votes
 from wideflow.video.read import Video
 
@@ -20,7 +21,8 @@ _WIDTH = 640  # px of the longer side for features
 _SPACING = 0.2  # seconds between frames that are matched
 _REACH = 0.27  # seconds that points are followed to either side
 _SEGMENT = 4.0  # seconds up to which clips are matched as a whole, for every offset
-_PART = 3.0  # seconds of longer ones that are matched, near a likely offset
+_PART = 3.0  # seconds of longer ones that are matched, near an offset that is nearly right
+_TRIAL = 2.0  # and near one that is only likely
 _ANCHORS = 10  # frames of A that are matched
 _CANDIDATES = 2  # offsets by movement that geometry examines
 _PATIENCE = 4  # frames of B after which a pair of clips without common geometry is given up
@@ -29,6 +31,7 @@ _CLOSE = 0.1  # seconds that geometry may correct another answer by
 _SURE = 0.8  # confidence that it needs for that
 _SAMPLED = 10.0  # frames per second that show movement well enough in clips with many frames
 _MANY = 400  # frames
+_PIECE = 15.0  # seconds that one thread watches at once
 
 
 @dataclass(frozen=True)
@@ -43,10 +46,8 @@ class PictureMatch:
 def match_pictures(a: Video, b: Video, config: SyncConfig, progress: Progress) -> PictureMatch | None:
     """Find the offset of two clips from their pictures alone; None where nothing moves."""
     spans = _spans(a, b, config)
-    series = []
-    for number, (video, (start, stop)) in enumerate(zip((a, b), spans, strict=True)):
-        progress(1 + number, 6, f"watching what moves in {'AB'[number]}")
-        series.append(_series(video, start, stop))
+    progress(1, 6, "watching what moves")
+    series = _both_series((a, b), spans)
     movement = match_motion(series[0], series[1])
     progress(3, 6, "comparing moving points with their epipolar lines")
     if max(stop - start for start, stop in spans) <= _SEGMENT:
@@ -58,7 +59,10 @@ def match_pictures(a: Video, b: Video, config: SyncConfig, progress: Progress) -
 
 
 def refine_offset(a: Video, b: Video, offset: float) -> PictureMatch | None:
-    """Make an offset that is right to a tenth of a second exact by geometry; None where that is not sure."""
+    """Make an offset that is right to a tenth of a second exact by geometry; None where that is not sure.
+
+    Nor where disjoint halves of the pairs of frames differ by as much as the correction: that is its error.
+    """
     first, last = max(0.0, offset), min(a.duration, b.duration + offset)
     middle, half = 0.5 * (first + last), 0.5 * min(_PART, last - first)
     if half <= _REACH:
@@ -67,7 +71,7 @@ def refine_offset(a: Video, b: Video, offset: float) -> PictureMatch | None:
     found = geometry_offset(
         a, b, span, (span[0] - offset, span[1] - offset), offset - _SLACK, offset + _SLACK
     )
-    if found is None or abs(found.offset - offset) > _CLOSE:
+    if found is None or not 2 * found.spread <= abs(found.offset - offset) <= _CLOSE:
         return None
     return PictureMatch(found.offset, "geometry", found.confidence) if found.confidence >= _SURE else None
 
@@ -76,10 +80,8 @@ def geometry_offset(
     a: Video, b: Video, span_a: tuple[float, float], span_b: tuple[float, float], low: float, high: float
 ) -> Election | None:
     """Let moving points of a part of A and a part of B, in seconds, vote for an offset in low .. high."""
-    grey_a, grey_b = (
-        dict(video.grey(_WIDTH, *_indices(video, span[0], span[1])))
-        for video, span in ((a, (span_a[0], span_a[1])), (b, (span_b[0] - _REACH, span_b[1] + _REACH)))
-    )
+    with ThreadPoolExecutor(2) as both:
+        grey_a, grey_b = both.map(_greys, (a, b), (span_a, (span_b[0] - _REACH, span_b[1] + _REACH)))
     anchors_a = _anchors(list(grey_a), (span_a[1] - span_a[0]) / _SPACING, _ANCHORS)
     anchors_b = _anchors(list(grey_b), (span_b[1] - span_b[0]) / _SPACING, 1000)
     plan = {
@@ -94,6 +96,10 @@ def geometry_offset(
         cache |= {i: features(grey_a[i]) for i in partners if i not in cache}
         pairs += _frame_votes(a, b, j, {i: cache[i] for i in partners}, grey_b)
     return count_votes(pairs, low, high) if pairs else None
+
+
+def _greys(video: Video, span: tuple[float, float]) -> dict[int, NDArray[np.uint8]]:
+    return dict(video.grey(_WIDTH, *_indices(video, *span)))
 
 
 def _frame_votes(
@@ -136,12 +142,14 @@ def _best_candidate(
         if last - first < 4 * _REACH:
             continue
         begin = _busiest_start(series, first, last)
-        span = begin, min(last, begin + _PART)
+        span = begin, min(last, begin + _TRIAL)
         found = geometry_offset(
             a, b, span, (span[0] - offset, span[1] - offset), offset - _SLACK, offset + _SLACK
         )
         if found is not None and (best is None or found.confidence > best.confidence):
             best = found
+        if best is not None and best.confidence >= _SURE:
+            break
     return best
 
 
@@ -152,25 +160,24 @@ def _decide(
     b: Video,
     spans: tuple[tuple[float, float], tuple[float, float]],
 ) -> PictureMatch | None:
-    """Geometry where it is sure, or where it confirms movement; otherwise movement."""
-    sure = 0.0 if movement is None else _margin_confidence(movement.margin)
-    lead = 0.0 if found is None else found.confidence
-    if found is not None and movement is not None and sure > lead:
-        if abs(found.offset - movement.offset) <= _CLOSE:
-            return PictureMatch(found.offset, "geometry", 1 - (1 - sure) * (1 - lead))
-        if max(stop - start for start, stop in spans) <= _SEGMENT:
-            near = refine_offset(a, b, movement.offset)
-            if near is not None:
-                return PictureMatch(near.offset, "geometry", sure)
-        return PictureMatch(movement.offset, "movement", sure)
-    if found is not None and lead >= sure:
-        return PictureMatch(found.offset, "geometry", lead)
-    return None if movement is None else PictureMatch(movement.offset, "movement", sure)
-
-
-def _margin_confidence(margin: float) -> float:
-    """By how often movement was right at that margin, on clips with known offsets."""
-    return float(1 / (1 + np.exp(-(margin - 1.3) / 0.25)))
+    """Geometry where it is surer, or confirms movement; where the two contradict, neither is certain."""
+    if movement is None or found is None:
+        if found is not None:
+            return PictureMatch(found.offset, "geometry", found.confidence)
+        return None if movement is None else PictureMatch(movement.offset, "movement", movement.confidence)
+    sure, lead = movement.confidence, found.confidence
+    if abs(found.offset - movement.offset) <= _CLOSE:
+        confirmed = 1 - (1 - sure) * (1 - lead)
+        if lead < sure and math.isinf(found.spread):  # too few votes to be more exact than movement
+            return PictureMatch(movement.offset, "movement", confirmed)
+        return PictureMatch(found.offset, "geometry", confirmed)
+    if lead >= sure:
+        return PictureMatch(found.offset, "geometry", lead * (1 - sure))
+    if max(stop - start for start, stop in spans) <= _SEGMENT:
+        near = refine_offset(a, b, movement.offset)
+        if near is not None:
+            return PictureMatch(near.offset, "geometry", sure)
+    return PictureMatch(movement.offset, "movement", sure * (1 - lead))
 
 
 def _spans(a: Video, b: Video, config: SyncConfig) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -183,10 +190,25 @@ def _spans(a: Video, b: Video, config: SyncConfig) -> tuple[tuple[float, float],
     return (start, start + length), (max(0.0, min(low, b.duration - length)), min(b.duration, high))
 
 
-def _series(video: Video, start: float, stop: float) -> MotionSeries:
-    first, last = _indices(video, start, stop)
-    stride = 1 if last - first <= _MANY else max(1, round(video.fps / _SAMPLED))
-    return motion_series(video, first, last, stride)
+def _both_series(
+    videos: tuple[Video, Video], spans: tuple[tuple[float, float], tuple[float, float]]
+) -> list[MotionSeries]:
+    """Movement in both clips, watched in pieces by two threads, as decoding takes longest."""
+    with ThreadPoolExecutor(2) as both:
+        waiting = []
+        for video, span in zip(videos, spans, strict=True):
+            first, last = _indices(video, *span)
+            stride = 1 if last - first <= _MANY else max(1, round(video.fps / _SAMPLED))
+            piece = stride * max(1, math.ceil(_PIECE * video.fps / stride))
+            waiting.append(
+                [
+                    # with the frame that the next piece begins with: movement is between two frames
+                    both.submit(motion_series, video, begin, min(last, begin + piece + 1), stride)
+                    for begin in range(first, last, piece)
+                ]
+            )
+        done = [[part.result() for part in parts] for parts in waiting]
+    return [joined(parts) for parts in done]
 
 
 def _indices(video: Video, start: float, stop: float) -> tuple[int, int]:
@@ -206,6 +228,6 @@ def _anchors(indices: list[int], wanted: float, most: int) -> list[int]:
 def _busiest_start(series: MotionSeries, first: float, last: float) -> float:
     """Start of the part between two times in which most moves."""
     energy = series.values[:, 0].mean(axis=1)
-    starts: NDArray[np.float64] = np.arange(first, max(last - _PART, first) + 1e-9, 0.5)
-    sums = [energy[(series.times >= s) & (series.times <= s + _PART)].sum() for s in starts]
+    starts: NDArray[np.float64] = np.arange(first, max(last - _TRIAL, first) + 1e-9, 0.5)
+    sums = [energy[(series.times >= s) & (series.times <= s + _TRIAL)].sum() for s in starts]
     return float(starts[int(np.argmax(sums))])

@@ -8,6 +8,7 @@ phase transform (Knapp and Carter 1976, GCC-PHAT); a line through their delays g
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -137,13 +138,18 @@ def _phat(a: Samples, b: Samples, start: int, lag: int, length: int, slack: int)
         window = np.zeros(length, np.float32)
         piece = samples[inside]
         window[inside.start - begin : inside.start - begin + len(piece)] = piece
-        spectra.append(fft.rfft(window * np.hanning(length).astype(np.float32), size))
+        spectra.append(fft.rfft(window * _bell(length), size))
     cross = spectra[0] * np.conj(spectra[1])
     cross[: int(_QUIET_HZ / RATE * size)] = 0
     # between plain correlation and pure phase: loud frequencies count more, as noise fills the others
     correlation = fft.irfft(cross / np.maximum(np.abs(cross), 1e-20) ** 0.7, size)
     near = np.roll(correlation, slack)[: 2 * slack + 1]
     return near / max(_spread(near), 1e-20)
+
+
+@lru_cache(maxsize=2)
+def _bell(length: int) -> Samples:
+    return np.hanning(length).astype(np.float32)
 
 
 def _spread(row: NDArray[np.float64]) -> float:

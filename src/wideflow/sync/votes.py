@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,12 +43,15 @@ class Election:
     """The offset with most support.
 
     ``lead`` is the factor by which it is ahead of every other, 1 a draw; ``voices`` how many pairs of frames
-    stand behind it. Neither is enough alone: where hardly any pair votes, chance leads easily.
+    stand behind it. Neither is enough alone: where hardly any pair votes, chance leads easily. ``spread`` is
+    half of what the answers of every other pair and of the rest differ, in seconds; infinite where one of
+    the halves has none.
     """
 
     offset: float
     lead: float
     voices: int
+    spread: float = math.inf
 
     @property
     def confidence(self) -> float:
@@ -58,6 +62,14 @@ class Election:
 
 def count_votes(pairs: list[Votes], low: float, high: float) -> Election | None:
     """The offset between ``low`` and ``high`` that most pairs of frames share; None if hardly any votes."""
+    found = _count(pairs, low, high)
+    halves = [half for half in (_count(pairs[k::2], low, high) for k in range(2)) if half is not None]
+    if found is None or len(halves) < 2:
+        return found
+    return replace(found, spread=0.5 * abs(halves[0].offset - halves[1].offset))
+
+
+def _count(pairs: list[Votes], low: float, high: float) -> Election | None:
     offsets = np.arange(low, high + _STEP / 2, _STEP)
     total, able = np.zeros(len(offsets)), np.zeros(len(offsets))
     for pair in pairs:
