@@ -135,7 +135,12 @@ class Result:
         if not 0 <= t < array.shape[0]:
             what = "steps" if name in STEPS else "moments"
             raise InputError(f"'{self.place}' has {array.shape[0]} {what}, numbered from 0; there is no {t}")
-        return np.asarray(array[t])
+        try:
+            return np.asarray(array[t])
+        except (OSError, RuntimeError, ValueError) as error:
+            raise FileError(
+                f"'{self.place}/result.zarr' is damaged at {name} of {t}; start the run again"
+            ) from error
 
     def _json(self, name: str) -> dict[str, Any]:
         if not self.place.exists(name):

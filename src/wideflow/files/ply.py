@@ -36,7 +36,7 @@ class PointCloud:
         World units, finite.
     rgb : (N, 3) uint8 or None
     velocity : (N, 3) float32 or None
-        Displacement to the next time step, world units; NaN where unknown.
+        World units a second, or a time step, as the writer chooses; NaN where unknown.
     """
 
     xyz: NDArray[Any]

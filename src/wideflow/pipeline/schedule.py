@@ -15,6 +15,7 @@ from wideflow.progress import Progress
 
 # told each task that is done, and what was noted of it
 Done = Callable[[Task, dict[str, Any]], None]
+_PATIENCE = 20  # seconds for a scheduler to answer
 _RETRIES = 2  # of a task, beside those that Dask grants when a worker is lost
 
 
@@ -94,7 +95,7 @@ def _client(address: str | None, workers: int) -> Iterator[Any]:
         ) from error
     if address is not None:
         try:
-            client = Client(address, timeout=20)
+            client = Client(address, timeout=_PATIENCE)
         except (OSError, ValueError) as error:
             raise InputError(
                 f"no Dask scheduler answers at {address}; check the address, or start 'dask scheduler'"

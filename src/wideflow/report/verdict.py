@@ -18,9 +18,9 @@ HEADLINES: dict[Grade, str] = {
     "weak": "It worked, with weak spots.",
     "poor": "Do not trust this result yet.",
 }
-# Shares of the picture that must be trusted. With exact cameras 10° apart and a third of the picture hidden
-# from B, 30 % are trusted, and 6 % of these are off by more than 1 % in depth.
-_GOOD_TRUST, _POOR_TRUST = 0.25, 0.1
+# Shares of the picture that must be trusted. Half of it is what cameras 25° apart leave, most of the rest is
+# hidden from B.
+_GOOD_TRUST, _POOR_TRUST = 0.4, 0.2
 _GOOD_REPROJECTION, _POOR_REPROJECTION = 1.5, 4.0  # px
 _WIDE = 45.0  # degrees between the cameras beyond which matching gets hard
 _LATE = 0.012  # seconds between the frames of a pair: a third of a frame at 30 per second

@@ -1,0 +1,56 @@
+"""The clips that ship, the job on them, and the example that takes them."""
+
+import json
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wideflow.cli import main
+from wideflow.demo import CLIPS
+from wideflow.demo.make import SCENE, make_clips
+from wideflow.files import read_rig
+from wideflow.synth import SynthConfig
+from wideflow.video.read import Video
+
+
+def test_the_clips_are_small_and_belong_to_their_truth() -> None:
+    assert sum(path.stat().st_size for path in CLIPS.iterdir()) < 3_000_000
+    rig = read_rig(CLIPS / "rig.json")
+    a, b = Video(CLIPS / "a.mp4"), Video(CLIPS / "b.mp4")
+    assert (a.size, b.size) == (rig.cameras[0].size, rig.cameras[1].size)
+    assert len(a) == len(b) == SCENE.frames
+    truth = np.load(CLIPS / "truth.npz")
+    assert float(truth["offset"]) == SCENE.offset
+    assert truth["depth"].shape == (2, 180, 320)
+
+
+def test_clips_can_be_made_anew(tmp_path: Path) -> None:
+    make_clips(tmp_path, SynthConfig(size=(64, 36), frames=2, video=True, offset=0.1), (0,))
+    assert len(Video(tmp_path / "a.mp4")) == 2
+    assert np.load(tmp_path / "truth.npz")["motion"].shape == (1, 18, 32, 3)
+
+
+def test_the_demo_finds_what_is_true(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("wideflow.cli.demo._FRAMES", slice(16, 18, 1))
+    monkeypatch.setattr("wideflow.cli.demo._SIZE", 240)
+    out = tmp_path / "out"
+    assert main(["demo", "-o", str(out)]) == 0
+    said = capsys.readouterr().out
+    truth = json.loads((out / "summary.json").read_text())["truth"]
+    assert abs(truth["sync_milliseconds"]) < 5
+    assert truth["rotation_degrees"] < 0.3
+    assert truth["depth_percent"] < 1
+    assert truth["motion_median"] < 0.02
+    assert f"wideflow view {out}" in said
+    assert "Traceback" not in (out / "log.txt").read_text()
+    assert (out / "report.html").stat().st_size < 15_000_000
+    # the example goes on from it: the same clips, calibrated already
+    example = runpy.run_path(str(Path(__file__).parents[1] / "examples/03_two_videos.py"))
+    result = example["depth_and_motion"](CLIPS / "a.mp4", CLIPS / "b.mp4", out, slice(16, 18, 1), 160)
+    place, length = example["fastest_point"](result, 0)
+    assert np.isfinite(place).all()
+    assert 0 < length < 1
