@@ -95,20 +95,26 @@ def test_killed_at_random_moments_it_ends_with_the_same_bits(
 ) -> None:
     out, chance = tmp_path / "out", random.Random(1)
     command = [sys.executable, "-m", "wideflow", *arguments(clip[0], out), "-q"]
+    progress = [0]
     for _ in range(4):
         process = subprocess.Popen(command, start_new_session=True)
-        done = len(list(out.rglob("*.json")))
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         # kill when something has been done since it began, and a little later
-        while process.poll() is None and len(list(out.rglob("*.json"))) == done:
+        while process.poll() is None and finished(out) == progress[-1]:
             assert time.monotonic() < deadline
             time.sleep(0.02)
         time.sleep(chance.uniform(0, 0.5))
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        os.killpg(process.pid, signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL  # not ended by itself
+        progress.append(finished(out))
+    assert progress == sorted(set(progress))  # each began where the one before was killed
     assert main([*arguments(clip[0], out), "-q"]) == 0
     assert_same(out, whole)
+
+
+def finished(out: Path) -> int:
+    """Tasks that are done."""
+    return len(list((out / "work").glob("*/*.json")))
 
 
 def count_tasks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
