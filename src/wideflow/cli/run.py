@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
@@ -15,6 +17,10 @@ from wideflow.cli.options import ConfigFile, MatchSeed, Preset, Quiet, Settings,
 from wideflow.config import load_config
 from wideflow.errors import FileError, InputError
 from wideflow.progress import show_progress
+
+if TYPE_CHECKING:
+    from wideflow.results import Result
+    from wideflow.types import Camera
 
 EXAMPLE = "wideflow run a.mp4 b.mp4 -o result"
 
@@ -71,46 +77,42 @@ def run(
     if "://" not in out and Path(out).exists() and not Path(out).is_dir():
         raise FileError(f"cannot write into '{out}': it is a file; give the name of a folder")
 
-    from wideflow.files import read_intrinsics, read_rig
+    from wideflow.files import read_rig
 
     known = None if rig is None else read_rig(rig)
-    lenses = (
-        None if intrinsics_a is None else read_intrinsics(intrinsics_a),
-        None if intrinsics_b is None else read_intrinsics(intrinsics_b),
-    )
-    handler = logging.StreamHandler(sys.stderr)
-    if verbose:
-        logging.getLogger("wideflow").addHandler(handler)
-    try:
-        with warnings.catch_warnings(), show_progress(quiet or verbose) as progress:
-            warnings.showwarning = say
-            progress(0, 1, "opening the videos (the first run compiles for about a minute)")
-            from wideflow.pipeline.run import run as run_job
+    lenses = _lens(intrinsics_a), _lens(intrinsics_b)
+    with _shown(verbose), show_progress(quiet or verbose) as progress:
+        progress(0, 1, "opening the videos (the first run compiles for about a minute)")
+        from wideflow.pipeline.prepare import Job
+        from wideflow.pipeline.run import run_job
 
-            result = run_job(
-                first,
-                second,
-                out,
-                stages,
-                frames=chosen,
-                size=size,
-                intrinsics=lenses,
-                rig=known,
-                offset=offset,
-                scale=scale,
-                fps=fps,
-                workers=workers,
-                cluster=cluster,
-                report=report,
-                progress=progress,
-            )
-    finally:
-        logging.getLogger("wideflow").removeHandler(handler)
+        job = Job(first, second, out, stages, chosen, size, lenses, known, offset, scale, fps)
+        result = run_job(job, workers, cluster, report, progress)
     if not quiet:
         print(describe(result))
 
 
-def describe(result: Any) -> str:
+def _lens(path: Path | None) -> Camera | None:
+    from wideflow.files import read_intrinsics
+
+    return None if path is None else read_intrinsics(path)
+
+
+@contextmanager
+def _shown(verbose: bool) -> Iterator[None]:
+    """Warnings as lines of ours, and the log too if wanted."""
+    handler, log = logging.StreamHandler(sys.stderr), logging.getLogger("wideflow")
+    if verbose:
+        log.addHandler(handler)
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = say
+            yield
+    finally:
+        log.removeHandler(handler)
+
+
+def describe(result: Result) -> str:
     """One line for the end of a run."""
     import numpy as np
 

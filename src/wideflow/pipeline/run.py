@@ -96,9 +96,14 @@ def run(
     job = Job(
         Path(a), Path(b), str(out), config or Config(), frames, size, intrinsics, rig, offset, scale, fps
     )
+    return run_job(job, workers, cluster, report, progress)
+
+
+def run_job(job: Job, workers: int | None, cluster: str | None, report: bool, progress: Progress) -> Result:
+    """`run` of what a `Job` describes."""
     place = Place(job.out)
     with locked(place) as alive, _logged(place):
-        LOG.info("wideflow %s: '%s' and '%s' into '%s'", __version__, a, b, out)
+        LOG.info("wideflow %s: '%s' and '%s' into '%s'", __version__, job.a, job.b, job.out)
         plan, found = make_plan(job, progress)
         _begin(place, plan, job, found)
         notes: dict[Task, dict[str, Any]] = {}
