@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench experiments docs clean
 
 demo: $(INSTALLED)
 	$(BIN)/wideflow demo -o demo-out
@@ -20,10 +20,17 @@ lint: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks
 
+experiments: $(INSTALLED)
+	$(BIN)/python -m benchmarks.experiments experiments
+
+docs: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[synth,dev]"
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo-out
+	rm -rf $(VENV) demo-out site

@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import ablation, filling, match, pictures, refine, sync
+from benchmarks import ablation, calibrate, filling, frames, match, pictures, refine, sync
 
 BENCHMARKS = {
     "match": match.main,
@@ -10,7 +10,9 @@ BENCHMARKS = {
     "pictures": pictures.main,
     "filling": filling.main,
     "refine": refine.main,
+    "frames": frames.main,
     "sync": sync.main,
+    "calibrate": calibrate.main,
 }
 
 for name in sys.argv[1:] or BENCHMARKS:

@@ -1,9 +1,9 @@
-"""``wideflow evaluate``: the paper's experiments against ground truth."""
+"""``wideflow evaluate``: data sets and the paper's experiments against ground truth."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
@@ -12,35 +12,115 @@ from wideflow.config import load_config
 from wideflow.errors import InputError
 from wideflow.progress import show_progress
 
-EXAMPLE = "wideflow evaluate filling sintel -o filling-out"
-EXPERIMENTS = ("filling",)
+if TYPE_CHECKING:
+    from wideflow.evaluate.table import Row
+
+EXAMPLE = "wideflow evaluate handheld scene -o scores"
+DATASETS = ("handheld", "daimler", "carpetball", "kitti", "sintel", "middlebury-flow", "middlebury-stereo")
+EXPERIMENTS = (
+    "filling",
+    "ablation",
+    "sequence",
+    "initialisation",
+    "contamination",
+    "cameras",
+    "failures",
+)
+STAGED = ("contamination", "failures")  # experiments that can stop after a stage
 
 
 def run(
-    experiment: Annotated[str, Argument(metavar="EXPERIMENT", help="filling: completion of occluded flow.")],
-    root: Annotated[Path, Argument(metavar="ROOT", help="Folder with the data: scenes of Sintel.")],
-    out: Annotated[Path, Option("--out", "-o", help="Folder for the tables and pictures.")],
+    experiment: Annotated[
+        str, Argument(metavar="EXPERIMENT", help="A data set or an experiment, see above.")
+    ],
+    root: Annotated[Path, Argument(metavar="ROOT", help="Folder with the data; for cameras, a rig.")],
+    out: Annotated[Path, Option("--out", "-o", help="Folder for the tables, the figure and pictures.")],
+    stage: Annotated[str, Option(help="Whose results are scored: match, fill, refine or all.")] = "all",
+    methods: Annotated[
+        str, Option(help="handheld: methods to compare, of wideflow,dis,deepflow,sgbm.", metavar="NAMES")
+    ] = "",
+    results: Annotated[
+        Path | None, Option(help="handheld: folder with any method's flows, a folder a scene.")
+    ] = None,
+    compare: Annotated[Path | None, Option(help="results.json of an earlier run to compare with.")] = None,
     config: ConfigFile = None,
     settings: Settings = None,
     preset: Preset = "default",
     quiet: Quiet = False,
 ) -> None:
-    """Run an experiment of the paper and write its tables and pictures.
+    """Measure against ground truth; writes table.csv, table.md, results.json, a figure and pictures.
 
-    filling: with the true flow outside the occlusions, the error inside them
-    after diffusion and after the matting Laplacian.
+    Data sets, scored after each stage: handheld (folders of wideflow synth),
+    daimler, carpetball, kitti (2015 scene flow), sintel, middlebury-flow,
+    middlebury-stereo. Experiments of the paper: filling (on Sintel);
+    ablation, sequence, initialisation and contamination (on handheld
+    scenes); cameras (of a rig); failures (on wideflow synth --suite).
     """
-    if experiment not in EXPERIMENTS:
-        raise InputError(f"there is no experiment '{experiment}'; there is {', '.join(EXPERIMENTS)}")
+    _check(experiment, stage, methods, results)
     stages = load_config(config, settings or (), preset)
+    before = _read_before(compare)
     with show_progress(quiet) as progress:
-        from wideflow.evaluate.filling import evaluate_filling
+        progress(0, 1, "loading (the first run compiles for about a minute)")
+        if experiment == "filling":
+            from wideflow.evaluate.filling import evaluate_filling
 
-        scores = evaluate_filling(root, out, stages.fill, progress)
-    if not quiet:
-        for score in scores:
-            print(
-                f"{score.scene} {score.render} {score.frame}: {score.laplacian_px:.2f} px, "
-                f"{score.ratio:.2f} of diffusion's {score.diffusion_px:.2f} px"
-            )
-        print(f"{out}/filling.md: {len(scores)} frames")
+            rows = evaluate_filling(root, out, stages.fill, progress)
+        elif methods or results is not None:
+            from wideflow.evaluate.benchmark import evaluate_methods
+
+            names = [name.strip() for name in methods.split(",") if name.strip()]
+            rows = evaluate_methods(root, out, stages, names, results, progress)
+        elif experiment in DATASETS:
+            from wideflow.evaluate.run_dataset import evaluate_dataset
+
+            rows = evaluate_dataset(experiment, root, out, stages, stage, progress)
+        else:
+            from wideflow.evaluate.experiments import EXPERIMENTS as RUN
+
+            rows = RUN[experiment](root, out, stages, stage, progress)
+    _report(experiment, out, rows, before, quiet)
+
+
+def _check(experiment: str, stage: str, methods: str, results: Path | None) -> None:
+    """Refuse what does not go together before anything is computed."""
+    if experiment not in DATASETS + EXPERIMENTS:
+        raise InputError(
+            f"there is no experiment '{experiment}'; there are {', '.join(DATASETS + EXPERIMENTS)}"
+        )
+    if stage not in ("match", "fill", "refine", "all"):
+        raise InputError(f"there is no stage '{stage}'; there are match, fill, refine and all")
+    if stage != "all" and (methods or results or experiment not in DATASETS + STAGED):
+        raise InputError(f"--stage goes with a data set, {' and '.join(STAGED)} only")
+    if (methods or results) and experiment != "handheld":
+        raise InputError(f"--methods and --results go with handheld, not with {experiment}")
+
+
+def _read_before(path: Path | None) -> list[Row]:
+    if path is None:
+        return []
+    from wideflow.evaluate.table import read_results
+
+    return read_results(path)
+
+
+def _report(experiment: str, out: Path, rows: list[Row], before: list[Row], quiet: bool) -> None:
+    """Say what came out, and how it compares."""
+    from wideflow.evaluate.table import TOLERANCE, compare, markdown, write_comparison
+
+    verdicts = compare(rows, before) if before else []
+    if verdicts:
+        write_comparison(out, verdicts)
+    if quiet:
+        return
+    means = [row for row in rows if row.get("scene") == "mean"]
+    print(markdown(means or rows[:40]), end="")
+    if experiment in EXPERIMENTS and experiment != "filling":
+        from wideflow.evaluate.experiments import conclusion
+
+        print(conclusion(experiment, rows) or "", end="\n")
+    for verdict in verdicts:
+        change = f"{100 * verdict.change:+.1f} %" if verdict.change == verdict.change else ""
+        print(f"{verdict.verdict:7s} {verdict.name} {change}".rstrip())
+    if verdicts:
+        print(f"(a change of at most {TOLERANCE:.0%} counts as the same)")
+    print(f"{out}/table.md: {len(rows)} rows")

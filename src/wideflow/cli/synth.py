@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
 from wideflow.cli.options import Quiet, Seed, Workers, parse_size
+from wideflow.errors import InputError
 from wideflow.progress import show_progress
 from wideflow.synth import SynthConfig, render
 
@@ -42,13 +44,17 @@ def run(
     ] = None,
     video: Annotated[bool, Option("--video", help="Write a.mp4 and b.mp4 with sound.")] = False,
     flows: Annotated[bool, Option("--flows", help="Also write the flows of each step as .flo.")] = False,
+    suite: Annotated[
+        bool, Option("--suite", help="The scenes of the handheld benchmark, a folder each; goes with --size.")
+    ] = False,
     workers: Workers = None,
     quiet: Quiet = False,
 ) -> None:
     """Render two handheld cameras around a moving scene, with exact ground truth.
 
     Writes pictures (cam0_0000.png) or videos, depth, 3D motion and visibility
-    of every pixel (gt0_0000.npz) and the cameras (rig.json).
+    of every pixel (gt0_0000.npz) and the cameras (rig.json). With --suite,
+    the fixed scenes of the handheld benchmark; what is finished is skipped.
     """
     config = SynthConfig(
         angle=angle,
@@ -68,10 +74,24 @@ def run(
         video=video,
         flows=flows,
     )
+    if suite:
+        _render_suite(out, config, workers, quiet)
+        return
     render_with_progress(out, config, workers, quiet)
     if not quiet:
         pictures = "a.mp4, b.mp4" if video else "cam0_*.png, cam1_*.png"
         print(f"{out}: {pictures}, ground truth in gt0_*.npz and gt1_*.npz, cameras in rig.json")
+
+
+def _render_suite(out: Path, config: SynthConfig, workers: int | None, quiet: bool) -> None:
+    from wideflow.synth.suite import render_suite
+
+    if replace(config, size=_DEFAULT.size) != _DEFAULT:
+        raise InputError("--suite renders fixed scenes; of the scene's options only --size goes with it")
+    with show_progress(quiet) as progress:
+        rendered, there = render_suite(out, config.size, progress, workers)
+    if not quiet:
+        print(f"{out}: {rendered} scenes rendered, {there} were there; 'wideflow evaluate handheld {out}'")
 
 
 def render_with_progress(out: Path, config: SynthConfig, workers: int | None, quiet: bool) -> None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Sequence
-from dataclasses import astuple, dataclass, fields, replace
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.config import FillConfig
-from wideflow.errors import FileError
+from wideflow.evaluate.charts import Chart, draw
 from wideflow.evaluate.metrics import angular_error, endpoint_error
-from wideflow.evaluate.sintel import SintelFrame, read_sintel
+from wideflow.evaluate.run_dataset import mean_rows
+from wideflow.evaluate.sintel import SintelFrame, find_frames, read_frame
+from wideflow.evaluate.table import Row, open_folder, write_tables
 from wideflow.files import write_bytes, write_image
 from wideflow.files.disk import AnyPath
 from wideflow.filling import fill
@@ -24,27 +22,12 @@ from wideflow.report import flow_colours
 METHODS = ("diffusion", "laplacian")
 
 
-@dataclass(frozen=True)
-class FillingScore:
-    """Errors inside the occlusions of one frame: mean endpoint error in px, mean angular error in degrees."""
-
-    scene: str
-    render: str
-    frame: int
-    occluded_percent: float
-    diffusion_px: float
-    laplacian_px: float
-    ratio: float
-    diffusion_degrees: float
-    laplacian_degrees: float
-
-
 def evaluate_filling(
     root: AnyPath, out: AnyPath, config: FillConfig | None = None, progress: Progress = lambda *_: None
-) -> list[FillingScore]:
+) -> list[Row]:
     """Fill the occlusions of every frame below ``root`` with both methods.
 
-    Writes ``filling.md``, ``filling.csv`` and one picture a frame to the folder ``out``: the frame, the
+    Writes the tables, ``figure.svg`` and one picture a frame to the folder ``out``: the frame, the
     truth, its known part, and what diffusion and the matting Laplacian make of it.
 
     Raises
@@ -52,15 +35,13 @@ def evaluate_filling(
     FileError
         Frames that cannot be read or results that cannot be written.
     """
-    folder = Path(out)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"cannot create the folder '{out}': {(error.strerror or '').lower()}") from error
+    files = find_frames(root)
+    folder = open_folder(out)
     config = FillConfig() if config is None else config
-    scores: list[FillingScore] = []
-    for frame in read_sintel(root):
-        progress(len(scores), len(scores) + 1, f"{frame.scene} {frame.render} {frame.number}")
+    rows: list[Row] = []
+    for done, file in enumerate(files):
+        progress(done, len(files), file.name)
+        frame = read_frame(file)
         unknown = frame.occluded | frame.invalid
         if not (frame.occluded & ~frame.invalid).any() or unknown.all():
             continue  # nothing hidden to judge, or nothing left to fill from
@@ -68,30 +49,45 @@ def evaluate_filling(
             method: fill(frame.picture, frame.flow, unknown, replace(config, method=method)).uv
             for method in METHODS
         }
-        scores.append(_score(frame, filled))
+        rows.append(_score(frame, filled))
         name = f"{frame.scene}_{frame.render}_{frame.number:04d}.png"
         write_image(folder / name, _panels(frame, unknown, filled))
-    write_bytes(folder / "filling.md", _markdown(scores).encode())
-    write_bytes(folder / "filling.csv", _csv(scores).encode())
-    return scores
+    write_bytes(folder / "figure.svg", _figure(rows).encode())
+    rows += mean_rows(rows, "render")
+    write_tables(folder, "filling", rows)
+    return rows
 
 
-def _score(frame: SintelFrame, filled: dict[str, NDArray[np.float32]]) -> FillingScore:
+def _score(frame: SintelFrame, filled: dict[str, NDArray[np.float32]]) -> Row:
+    """Errors inside the occlusions of one frame."""
     judged = frame.occluded & ~frame.invalid
     pixels = {m: float(endpoint_error(filled[m], frame.flow)[judged].mean()) for m in METHODS}
     degrees = {m: float(angular_error(filled[m], frame.flow)[judged].mean()) for m in METHODS}
-    ratio = pixels["laplacian"] / pixels["diffusion"] if pixels["diffusion"] else float("nan")
-    return FillingScore(
-        frame.scene,
-        frame.render,
-        frame.number,
-        100 * float(frame.occluded.mean()),
-        pixels["diffusion"],
-        pixels["laplacian"],
-        ratio,
-        degrees["diffusion"],
-        degrees["laplacian"],
-    )
+    return {
+        "scene": frame.scene,
+        "render": frame.render,
+        "frame": str(frame.number),
+        "occluded_percent": 100 * float(frame.occluded.mean()),
+        "diffusion_px": pixels["diffusion"],
+        "laplacian_px": pixels["laplacian"],
+        "ratio": pixels["laplacian"] / pixels["diffusion"] if pixels["diffusion"] else float("nan"),
+        "diffusion_degrees": degrees["diffusion"],
+        "laplacian_degrees": degrees["laplacian"],
+    }
+
+
+def _figure(rows: list[Row]) -> str:
+    names = [f"{row['scene']} {row['render']} {row['frame']}" for row in rows]
+    x = names if len(names) < 9 else [float(number) for number in range(len(names))]
+    charts = [
+        Chart(title, "frame", unit, x, lines, bars=len(names) < 9)
+        for title, unit, suffix in (
+            ("Error inside occlusions", "px", "px"),
+            ("Angular error", "degrees", "degrees"),
+        )
+        if (lines := {method: [float(row[f"{method}_{suffix}"]) for row in rows] for method in METHODS})
+    ]
+    return draw(charts)
 
 
 def _panels(
@@ -107,18 +103,3 @@ def _panels(
     picture = np.rint(np.clip(frame.picture, 0, 1) * 255).astype(np.uint8)
     rows = [picture, flows[0], flows[1]], [flows[2], flows[3], np.rint(judged * 255).astype(np.uint8)]
     return np.vstack([np.hstack(row) for row in rows])
-
-
-def _markdown(scores: Sequence[FillingScore]) -> str:
-    names = [field.name for field in fields(FillingScore)]
-    lines = [names, ["---"] * len(names)]
-    lines += [[f"{v:.3f}" if isinstance(v, float) else str(v) for v in astuple(score)] for score in scores]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-def _csv(scores: Sequence[FillingScore]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(field.name for field in fields(FillingScore))
-    writer.writerows(astuple(score) for score in scores)
-    return text.getvalue()

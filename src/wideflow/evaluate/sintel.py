@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.errors import FileError
+from wideflow.evaluate.sample import Sample, Source, require_folder, require_size
 from wideflow.files import read_flow, read_image
 from wideflow.files.disk import AnyPath
 
@@ -47,6 +49,20 @@ class SintelFrame:
     invalid: NDArray[np.bool_]
 
 
+@dataclass(frozen=True)
+class SintelFile:
+    """Where a frame lies: its scene's folder, the pass, its number, and the file with its true flow."""
+
+    scene: Path
+    render: str
+    number: int
+    flow: Path
+
+    @property
+    def name(self) -> str:
+        return f"{self.scene.resolve().name} {self.render} {self.number}"
+
+
 def read_sintel(root: AnyPath) -> Iterator[SintelFrame]:
     """Every frame with true flow below a folder of scenes, or of one scene, in both passes.
 
@@ -55,27 +71,57 @@ def read_sintel(root: AnyPath) -> Iterator[SintelFrame]:
     FileError
         No scene there, or a file that is missing, damaged or of another size.
     """
-    folder = Path(root)
-    if not folder.is_dir():
-        raise FileError(f"'{root}' is not a folder; give one with scenes of MPI Sintel")
+    yield from (read_frame(file) for file in find_frames(root))
+
+
+def sintel_samples(root: AnyPath) -> list[Source]:
+    """Every pair of frames with true flow, in both passes.
+
+    Raises
+    ------
+    FileError
+        No scene there.
+    """
+    return [Source(file.name, partial(_read_pair, file)) for file in find_frames(root)]
+
+
+def find_frames(root: AnyPath) -> list[SintelFile]:
+    """Every frame with true flow, not yet read."""
+    folder = require_folder(root, "scenes of MPI Sintel")
     scenes = [path for path in (folder, *sorted(folder.iterdir())) if (path / "gt").is_dir()]
     if not scenes:
         raise FileError(f"'{root}' holds no scene with a folder gt; give one with scenes of MPI Sintel")
-    for scene in scenes:
-        for file in sorted((scene / "gt").glob("frame_*.flo")):
-            if match := re.fullmatch(r"frame_(\d+)", file.stem):
-                for render in PASSES:
-                    if (scene / render).is_dir():
-                        yield _read_frame(scene, render, int(match[1]), file)
+    return [
+        SintelFile(scene, render, int(match[1]), file)
+        for scene in scenes
+        for file in sorted((scene / "gt").glob("frame_*.flo"))
+        if (match := re.fullmatch(r"frame_(\d+)", file.stem))
+        for render in PASSES
+        if (scene / render).is_dir()
+    ]
 
 
-def _read_frame(scene: Path, render: str, number: int, file: Path) -> SintelFrame:
-    flow = read_flow(file)
-    name = f"{file.stem}.png"
-    picture = read_image(scene / render / name)
-    masks = [read_image(scene / "gt" / kind / name) for kind in ("occlusions", "invalid")]
+def read_frame(file: SintelFile) -> SintelFrame:
+    """One frame with its masks."""
+    flow = read_flow(file.flow)
+    name = f"{file.flow.stem}.png"
+    picture = read_image(file.scene / file.render / name)
+    masks = [read_image(file.scene / "gt" / kind / name) for kind in ("occlusions", "invalid")]
     for array in (picture, *masks):
         if array.shape[:2] != flow.shape[:2]:
-            raise FileError(f"'{file}' is of another size than its picture or masks; fetch the scene again")
+            raise FileError(
+                f"'{file.flow}' is of another size than its picture or masks; fetch the scene again"
+            )
     occluded, invalid = (mask[..., 0] > 0.5 for mask in masks)
-    return SintelFrame(scene.resolve().name, render, number, picture, flow, occluded, invalid)
+    scene = file.scene.resolve().name
+    return SintelFrame(scene, file.render, file.number, picture, flow, occluded, invalid)
+
+
+def _read_pair(file: SintelFile) -> Sample:
+    frame = read_frame(file)
+    path = file.scene / file.render / f"frame_{file.number + 1:04d}.png"
+    second = read_image(path)
+    require_size(frame.picture.shape, path, second)
+    truth = np.where(frame.invalid[..., None], np.float32(np.nan), frame.flow)
+    pictures = frame.picture, second
+    return Sample(file.name, pictures, optical=truth, visible={"optical": ~frame.occluded})

@@ -1,0 +1,89 @@
+"""A whole time step: time of every stage in DeepFlows and against the paper's, and memory, by picture size.
+
+Each size runs in a process of its own, so that its peak memory is its own.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.yardstick import deepflow_seconds
+from wideflow.evaluate.handheld import read_handheld
+from wideflow.evaluate.score import score
+from wideflow.evaluate.stages import StageResult
+
+SIZES = ((480, 270), (960, 540), (1920, 1080))
+# seconds of the paper's section 4, one thread of a 3.5 GHz Xeon, 960x540: a flow, filling, refinement
+PAPER = {
+    "match stereo": 360.0,
+    "match optical_a": 360.0,
+    "match optical_b": 360.0,
+    "fill": 7.0,
+    "refine": 96.0,
+}
+STAGES = ("match stereo", "match optical_a", "match optical_b", "match stereo_next", "fill", "refine", "lift")
+HEAD = "| size | stage | seconds | time / DeepFlow | paper / ours |\n|---|---|---|---|---|"
+_RUNS = 2
+
+
+def main() -> None:
+    """Print a row a size and stage, and one a size for the whole step with its memory and error."""
+    print(HEAD)
+    totals = []
+    for size in SIZES:
+        name = "x".join(map(str, size))
+        command = [sys.executable, "-m", "benchmarks.frames", name]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            print(f"| {name} | failed: {done.stderr.strip().splitlines()[-1]} | | | |", flush=True)
+            continue
+        found = json.loads(done.stdout.splitlines()[-1])
+        seconds, unit = found["seconds"], found["deepflow"]
+        for stage in STAGES:
+            # the paper's times are for 960x540; its stages grow with the number of pixels
+            paper = PAPER.get(stage, 0) * size[0] * size[1] / (960 * 540)
+            ratio = f"{paper / seconds[stage]:.0f}" if paper else ""
+            print(
+                f"| {name} | {stage} | {seconds[stage]:.2f} | {seconds[stage] / unit:.2f} | {ratio} |",
+                flush=True,
+            )
+        whole = sum(seconds.values())
+        memory, wrong = f"{found['gigabytes']:.2f}", f"{found['bad3']:.1f} %"
+        totals.append(f"| {name} | {whole:.1f} | {whole / unit:.1f} | {memory} | {wrong} |")
+    print("\n| size | seconds of a time step | time / DeepFlow | peak memory, GB | stereo wrong by > 3 px |")
+    print("|---|---|---|---|---|")
+    print("\n".join(totals))
+
+
+def measure(size: tuple[int, int]) -> dict[str, object]:
+    """One scene of this size: the best time of each stage, DeepFlow's, and the most memory in use."""
+    from wideflow.evaluate.datasets import handheld_step
+    from wideflow.pipeline import compute_step
+    from wideflow.synth import SynthConfig
+
+    with tempfile.TemporaryDirectory() as folder:
+        # rendered elsewhere: the renderer's memory is not that of the method
+        config = SynthConfig(angle=15, size=size, seed=30)
+        code = f"from wideflow.synth import *; render({str(folder)!r}, {config!r})"
+        subprocess.run([sys.executable, "-c", code], check=True)
+        sample = handheld_step(read_handheld(Path(folder)), 0, "scene")
+    pictures = (sample.pictures[0], sample.pictures[1], sample.pictures[2], sample.pictures[3])
+    frames = (sample.frames[0], sample.frames[1])
+    best: dict[str, float] = {}
+    for _ in range(_RUNS):  # the first compiles or loads the kernels
+        step = compute_step(pictures, frames)
+        best = {stage: min(s, best.get(stage, s)) for stage, s in step.seconds.items()}
+    gigabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    errors = score(sample, StageResult("step", stereo=step.scene.stereo_flow))
+    unit = deepflow_seconds(sample.pictures[0], sample.pictures[1])
+    return {"seconds": best, "deepflow": unit, "gigabytes": gigabytes, "bad3": errors["stereo_bad3"]}
+
+
+if __name__ == "__main__":
+    width, height = map(int, sys.argv[1].split("x"))
+    print(json.dumps(measure((width, height))))
