@@ -44,4 +44,3 @@ def run(
         export_result(opened, format, out, options, progress)
     if not quiet:
         print(f"{out}: {len(options.moments(opened))} of {len(opened)} moments as {format}")
-

@@ -79,7 +79,7 @@ def product(
     return result
 
 
-@njit(cache=True)
+@njit(cache=True, parallel=True)
 def _add_windows(
     picture: NDArray[Any],
     numbers: NDArray[Any],
@@ -88,19 +88,28 @@ def _add_windows(
     stencils: NDArray[Any],
 ) -> None:
     height, width = picture.shape[:2]
-    members = np.empty(9, np.int64)
-    d = np.empty((9, 3))
-    q = np.empty((9, 3))
-    for y in range(1, height - 1):
-        for x in range(1, width - 1):
-            if not _find_members(numbers, y, x, members):
-                continue
-            _solve_window(picture, y, x, epsilon, d, q)
-            for k in range(9):
-                for m in range(9):
-                    value = (k == m) - 1 / 9 - (q[k, 0] * d[m, 0] + q[k, 1] * d[m, 1] + q[k, 2] * d[m, 2])
-                    place = (m // 3 - k // 3 + REACH) * SIDE + m % 3 - k % 3 + REACH
-                    stencils[members[k], place] += weights[y, x] * value
+    # windows three rows apart share no pixel, so threads never write to the same row of L
+    for first in range(1, 4):
+        for row in prange((height - 2 - first) // 3 + 1):
+            members = np.empty(9, np.int64)
+            d = np.empty((9, 3))
+            q = np.empty((9, 3))
+            y = first + 3 * row
+            for x in range(1, width - 1):
+                if _find_members(numbers, y, x, members):
+                    _solve_window(picture, y, x, epsilon, d, q)
+                    _add_window(members, d, q, weights[y, x], stencils)
+
+
+@njit(cache=True)
+def _add_window(
+    members: NDArray[Any], d: NDArray[Any], q: NDArray[Any], weight: float, stencils: NDArray[Any]
+) -> None:
+    for k in range(9):
+        for m in range(9):
+            value = (k == m) - 1 / 9 - (q[k, 0] * d[m, 0] + q[k, 1] * d[m, 1] + q[k, 2] * d[m, 2])
+            place = (m // 3 - k // 3 + REACH) * SIDE + m % 3 - k % 3 + REACH
+            stencils[members[k], place] += weight * value
 
 
 @njit(cache=True)
