@@ -218,7 +218,7 @@ def test_frames_stride_and_confidence(result: Result, tmp_path: Path) -> None:
     [
         ("--to obj", "there is no format 'obj' to export to; choose one of ply, flo"),
         ("--to ply --frames 3", "--frames 3 is not of the form START:STOP"),
-        ("--to ply --frames 2:1", "the frames 2:1 are no range"),
+        ("--to ply --frames 2:1", "--frames 2:1 holds no frame"),
         ("--to ply --frames 7:", "the frames 7: hold none of the 3 moments"),
         ("--to ply --stride 0", "the stride must be at least 1, not 0"),
         ("--to ply --confidence 2", "the confidence must be between 0 and 1, not 2.0"),

@@ -60,7 +60,7 @@ class MatchConfig(Stage):
     # most that one histogram adds to the distance, of at most 2; the rest of the descriptor still counts
     # where a part of it lies across an occlusion edge
     descriptor_cap: float = setting(0.11, minimum=1e-6, maximum=2)
-    # norm of a histogram, in brightness per pixel, that counts as noise
+    # norm of a histogram that counts as noise, in brightness per pixel of a picture of ordinary contrast
     descriptor_noise: float = setting(0.01, minimum=1e-6)
     # lay the descriptors along the epipolar lines
     oriented: bool = setting(True)

@@ -15,6 +15,7 @@ from wideflow.matching.daisy import Pattern, describe, gradient_maps
 from wideflow.matching.slant import Slant, level_frames
 
 Picture = NDArray[np.float32]
+_CONTRAST = 0.05  # mean gradient of an ordinary picture, brightness per pixel
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +33,8 @@ class Level:
         Of each picture as a source; `lay` replaces them.
     geometry : PairGeometry or None
         In this level's pixels; None for optical flow.
+    noises : pair of float
+        Norm of a histogram of each picture that counts as noise, in brightness per pixel.
     """
 
     pictures: tuple[Picture, Picture]
@@ -39,11 +42,12 @@ class Level:
     descriptors: tuple[NDArray[np.uint8], NDArray[np.uint8]]
     sources: list[NDArray[np.uint8]]
     geometry: PairGeometry | None
+    noises: tuple[float, float]
 
     def lay(self, i: int, slant: Slant, config: MatchConfig) -> None:
         """Describe picture ``i`` anew as a source, along the surfaces that its flow shows."""
         frames = slant.frames(_epipole(self.geometry, 1 - i, config))
-        self.sources[i] = describe(self.maps[i], frames, _pattern(config), config.descriptor_noise)
+        self.sources[i] = describe(self.maps[i], frames, _pattern(config), self.noises[i])
 
 
 def level_count(pictures: tuple[Picture, Picture], config: MatchConfig) -> int:
@@ -62,18 +66,27 @@ def build_level(
     if geometry is not None:
         geometry = geometry.rescaled(*(_scale(a, b) for a, b in zip(pictures, small, strict=True)))
     pattern, maps, descriptors = _pattern(config), [], []
+    noises = _noise(pictures[0], config), _noise(pictures[1], config)
     for i, picture in enumerate(small):
         maps.append(gradient_maps(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY), pattern))
         height, width = picture.shape[:2]
         frames = level_frames(height, width, _epipole(geometry, i, config))
-        descriptors.append(describe(maps[i], frames, pattern, config.descriptor_noise))
+        descriptors.append(describe(maps[i], frames, pattern, noises[i]))
     return Level(
         pictures=(small[0], small[1]),
         maps=(maps[0], maps[1]),
         descriptors=(descriptors[0], descriptors[1]),
         sources=descriptors.copy(),
         geometry=geometry,
+        noises=noises,
     )
+
+
+def _noise(picture: Picture, config: MatchConfig) -> float:
+    """What counts as noise goes with the contrast: a dark exposure has less of both."""
+    grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
+    gradient = cv2.magnitude(cv2.Sobel(grey, cv2.CV_32F, 1, 0), cv2.Sobel(grey, cv2.CV_32F, 0, 1))
+    return config.descriptor_noise * max(float(gradient.mean()) / 8 / _CONTRAST, 1e-3)
 
 
 def _pattern(config: MatchConfig) -> Pattern:
