@@ -83,10 +83,10 @@ def build_level(
 
 
 def _noise(picture: Picture, config: MatchConfig) -> float:
-    """What counts as noise goes with the contrast: a dark exposure has less of both."""
+    """What counts as noise goes down with the contrast: a dark exposure has less of both."""
     grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
     gradient = cv2.magnitude(cv2.Sobel(grey, cv2.CV_32F, 1, 0), cv2.Sobel(grey, cv2.CV_32F, 0, 1))
-    return config.descriptor_noise * max(float(gradient.mean()) / 8 / _CONTRAST, 1e-3)
+    return config.descriptor_noise * min(max(float(gradient.mean()) / 8 / _CONTRAST, 1e-3), 1.0)
 
 
 def _pattern(config: MatchConfig) -> Pattern:
