@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from wideflow.cli import main
+from wideflow.cli.demo import EXAMPLE
 from wideflow.demo import CLIPS
 from wideflow.demo.make import SCENE, make_clips
 from wideflow.files import read_rig
@@ -38,8 +39,9 @@ def test_the_demo_finds_what_is_true(
 ) -> None:
     monkeypatch.setattr("wideflow.cli.demo._FRAMES", slice(16, 18, 1))
     monkeypatch.setattr("wideflow.cli.demo._SIZE", 240)
-    out = tmp_path / "out"
-    assert main(["demo", "-o", str(out)]) == 0
+    monkeypatch.chdir(tmp_path)
+    out = Path("demo-out")
+    assert main(EXAMPLE.split()[1:]) == 0
     said = capsys.readouterr().out
     truth = json.loads((out / "summary.json").read_text())["truth"]
     assert abs(truth["sync_milliseconds"]) < 5

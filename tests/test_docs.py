@@ -2,7 +2,6 @@
 
 import os
 import re
-import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -11,36 +10,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-import typer
 from benchmarks.publish import publish
 
 import wideflow
+from page_commands import ROOT, blocks, command_lines, copy_clips, prepare, run_line
 from result_scenes import perfect_result
-from wideflow.cli import app, main
 from wideflow.evaluate import ablation, contamination, failures, initialisation, run_dataset, sequence
 from wideflow.evaluate.sample import Sample
 from wideflow.evaluate.stages import STAGES, StageResult
 from wideflow.files import write_flow
 from wideflow.geometry import PairGeometry, fundamental_matrix
+from wideflow.synth import SynthConfig
 from wideflow.synth import suite as suites
 
-ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 # what a block can be, other than sh and python, which are run
 OTHER_KINDS = ("text", "json", "toml", "yaml")
-SMALL = ["--size", "96x54", "--frames", "2"]
-# each is run for real by tests of its own; here its words are only parsed
-LONG = ("run", "calibrate", "view", "demo", "export", "sync")
-OUTSIDE = ("git ", "pip ", "make ", "python -m ", "rerun ", "colmap ")
-
-
-def blocks(page: Path) -> list[tuple[str, str]]:
-    """Language and text of the code blocks of a page."""
-    text = page.read_text(encoding="utf-8")
-    return [
-        (language, body)
-        for language, body in re.findall(r"^ *```([^\n]*)\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
-    ]
+SCHEDULER = "tcp://head:8786"  # of which a page speaks
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +41,10 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shortened(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the scene in which rendering copies it and stages give the truth, to save the time."""
 
-    def copy(out: Path, *_: Any, **__: Any) -> None:
+    def copy(out: Path, config: SynthConfig, *_: Any) -> None:
         shutil.copytree(small / "scene", out, dirs_exist_ok=True)
+        if config.video:
+            copy_clips(out)
 
     def stages(sample: Sample, config: Any, stage: str = "all") -> list[StageResult]:
         found = [
@@ -73,7 +61,9 @@ def shortened(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     monkeypatch.setattr("wideflow.evaluate.methods.run_stages", stages)
     flow = SimpleNamespace(forward=SimpleNamespace(uv=np.zeros((54, 96, 2), np.float32)))
     monkeypatch.setattr(ablation, "match", lambda *_: flow)
-    copy(tmp_path / "scene")
+    copy(tmp_path / "scene", SynthConfig())
+    shutil.copytree(small / "out", tmp_path / "out")
+    prepare(tmp_path, monkeypatch)
     for name in suites.suite():
         (tmp_path / "mine" / name).mkdir(parents=True)
         write_flow(tmp_path / "mine" / name / "stereo0_0000.flo", np.zeros((54, 96, 2), np.float32))
@@ -86,30 +76,17 @@ def test_every_block_is_of_a_known_kind(page: Path) -> None:
         assert language in ("sh", "python", *OTHER_KINDS), body
 
 
-def is_parsed(words: list[str]) -> bool:
-    """Whether the command line accepts these words, without running them."""
-    command = typer.main.get_command(app.app).commands[words[0]]  # type: ignore[attr-defined]
-    command.make_context(words[0], words[1:])
-    return True
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_commands_of_a_page_run(page: Path, shortened: Path) -> None:
-    for language, body in blocks(page):
-        for line in body.splitlines() if language == "sh" else ():
-            if line.startswith("wideflow "):
-                words = shlex.split(line, comments=True)[1:]
-                if words[0] in LONG:
-                    assert is_parsed(words), line
-                else:
-                    assert (
-                        main(
-                            [*words, *(SMALL if words[0] == "synth" and "--suite" not in words else []), "-q"]
-                        )
-                        == 0
-                    ), line
-            else:
-                assert not line.strip() or line.startswith(("#", *OUTSIDE)), line
+    lines = command_lines(page)
+    if not any(SCHEDULER in line for line in lines):
+        for line in lines:
+            run_line(line)
+        return
+    distributed = pytest.importorskip("distributed", reason="needs the extra cluster")
+    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster:
+        for line in lines:
+            run_line(line.replace(SCHEDULER, cluster.scheduler_address))
 
 
 def names(folder: Path) -> dict[str, Any]:

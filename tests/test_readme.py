@@ -10,55 +10,36 @@ import pytest
 import typer
 
 from matching_scenes import rendered, two_views
+from page_commands import ROOT, blocks, command_lines, prepare, run_line
 from result_scenes import perfect_result
-from wideflow.cli import app, main, match
-from wideflow.files import read_ply, write_image
+from wideflow.cli import app, demo, main, match
+from wideflow.files import read_ply, read_rig, write_image
 
-ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-SMALL = ["--size", "96x54", "--frames", "2", "--quiet"]  # the last of an option's values counts
-
-
-def blocks() -> list[tuple[str, str]]:
-    """Language and text of the README's code blocks, in its order."""
-    return re.findall(r"```(\w+)\n(.*?)```", README, re.DOTALL)
-
-
-def commands() -> list[str]:
-    return [line for language, text in blocks() if language == "sh" for line in text.splitlines()]
-
-
-# what is tried elsewhere, on clips that are worth it: here their words are only parsed
-LONG = ("run", "calibrate", "view", "demo", "export")
+README = ROOT / "README.md"
+SMALL = ["--size", "96x54", "--frames", "2", "--quiet"]
 
 
 def test_commands_and_python_of_the_readme_run_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    run, parsed = 0, set()
-    for language, text in blocks():
+    prepare(tmp_path, monkeypatch)
+    run = set()
+    for language, text in blocks(README):
         if language == "python":
             exec(compile(text, "README.md", "exec"), {})
-            run += 1
         for line in text.splitlines() if language == "sh" else ():
-            if not line.startswith("wideflow "):
-                continue
-            words = shlex.split(line, comments=True)[1:]
-            if words[0] in LONG:
-                parse(words)
-                parsed.add(words[0])
-                continue
-            small = SMALL if "--video" not in words else [*SMALL, "--frames", "40"]  # sync needs a second
-            assert main(words + small * (words[0] == "synth")) == 0, line
-            run += 1
-    assert run >= 8
-    assert parsed == set(LONG)
+            if line != demo.EXAMPLE:  # has a test of its own
+                run_line(line)
+            run.add(line.split()[1])
+    assert set(app.COMMANDS) - run == {"evaluate"}  # of which the docs tell
     assert "| visible |" in capsys.readouterr().out
     assert cv2.readOpticalFlow("stereo.flo").shape == (54, 96, 2)
     assert cv2.readOpticalFlow("optical.flo").shape == (54, 96, 2)
     assert Path("step/result.zarr").is_dir()
     assert cv2.imread("occluded.png").shape == (54, 96, 3)
+    assert len(read_ply("clouds/points.0000.ply").xyz) > 1000
+    assert len(read_rig("rig.json").frames) == 12
     for video in ("phones/a.mp4", "phones/b.mp4"):
         assert Path(video).stat().st_size > 1000
 
@@ -70,15 +51,12 @@ def parse(words: list[str]) -> None:
 
 
 def test_the_two_commands_come_first_and_exist() -> None:
-    first = [line.split("#")[0].strip() for line in commands()[:2]]
+    first = [line.split("#")[0].strip() for line in command_lines(README)[:2]]
     assert first == ["make demo", "make test"]
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for line in first:
-        assert f"\n{line.removeprefix('make ')}:" in makefile
 
 
 def test_links_and_pictures_exist() -> None:
-    targets = re.findall(r"\]\(([^)#]+)\)", README)
+    targets = re.findall(r"\]\(([^)#]+)\)", README.read_text(encoding="utf-8"))
     assert len(targets) >= 4
     for target in targets:
         assert (ROOT / target).is_file(), target
