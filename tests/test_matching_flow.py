@@ -14,6 +14,7 @@ from matching_scenes import (
     rendered,
     stays_inside,
     stereo_truth,
+    texture,
     two_views,
     warped_pair,
 )
@@ -174,3 +175,20 @@ def test_a_start_near_the_truth_saves_the_search_and_a_coarse_way_back_keeps_the
     assert np.array_equal(again.forward.uv, found.forward.uv)
     assert not np.array_equal(again.backward.uv, found.backward.uv)
     assert again.occluded[inside].mean() < 0.1
+
+
+def test_a_striped_bar_moves_with_what_is_around_it() -> None:
+    larger = texture(200, 260, 1)
+    larger[40:160, 100:160] = (0.5 + 0.4 * np.sin(0.7 * np.arange(60)))[:, None]
+    chance = np.random.default_rng(1)
+    pictures = [
+        np.clip(part + chance.normal(0, 0.02, part.shape), 0, 1)
+        for part in (larger[10:-10, 10:-10], larger[8:-12, 7:-13])
+    ]
+
+    def error(weight: float) -> float:
+        found = wideflow.match(*pictures, "optical", config=MatchConfig(weight_settle=weight)).forward.uv
+        return float(np.linalg.norm(found - (3, 2), axis=2)[35:145, 95:145].mean())
+
+    assert error(0.03) < 0.6
+    assert error(0.03) < 0.5 * error(0)  # along its stripes it could lie anywhere

@@ -86,14 +86,17 @@ class MatchConfig(Stage):
     step: float = setting(8.0, minimum=0)
     # take each direction's matches as candidates of the other
     exchange: bool = setting(True)
+    # cost per pixel of distance that a match of optical flow may be better than that of its surroundings and
+    # still give way to it, where the picture is plain or a straight edge; 0: never
+    weight_settle: float = setting(0.03, minimum=0)
     # smooth below the pixel at the end
     polish: bool = setting(True)
     # where chance starts: the same seed gives the same bits
     seed: int = setting(0, minimum=0, maximum=2**32 - 1)
     stereo: PassesConfig = PassesConfig()
     optical: PassesConfig = PassesConfig(
-        coarse_iterations=(3, 3, 2, 2),
-        middle_iterations=(2, 2, 2),
+        coarse_iterations=(2, 2, 2, 2),
+        middle_iterations=(2, 1, 1),
         final_iterations=(1, 1),
         middle_tries=4,
         coarse_pairwise=(0.0, 0.0, 0.1, 0.3),
@@ -247,6 +250,7 @@ PRESETS: dict[str, dict[str, Any]] = {
             "coarse_to_fine": False,
             "step": 200.0,
             "exchange": False,
+            "weight_settle": 0.0,
             "polish": False,
             "stereo": {
                 "coarse_iterations": [2, 2, 2, 2],

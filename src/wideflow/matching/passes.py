@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -21,9 +22,11 @@ from wideflow.matching.cost import byte_weights
 from wideflow.matching.daisy import texture
 from wideflow.matching.level import Level, Picture, build_level, colour_bytes, level_count
 from wideflow.matching.search import search_line
+from wideflow.matching.settle import surroundings
 from wideflow.matching.slant import Slant, fit_slant
 
 Flows = tuple[NDArray[np.float32], NDArray[np.float32]]
+_FAR = 10.0  # px of a level: most that a match is taken to differ from its surroundings
 _SAMPLE = 6_000  # matches that a colour transform is fitted to
 _AGREE = 2.0  # px of a level: directions that differ by less are taken for true
 _PLAIN = 0.2  # texture at which a pixel tells half as much of a slanted surface
@@ -225,6 +228,8 @@ def _iterate(
                 _fit_colours(level, directions, config.colour_degree)
             if config.exchange:
                 _exchange(directions)
+            if config.weight_settle > 0 and level.geometry is None:
+                _settle(level, directions, passes, config)
             if config.slanted and level.geometry is not None:
                 slants = _fit_slants(level, directions)
                 if not ended:
@@ -244,6 +249,22 @@ def _fit_slants(level: Level, directions: tuple[Direction, ...]) -> list[Slant]:
     return slants
 
 
+def _terms(
+    level: Level, i: int, direction: Direction, passes: PassesConfig, config: MatchConfig
+) -> tuple[Any, ...]:
+    """What `pmbp.evaluate` and `pmbp.sweep` compare: descriptors, colours, cameras and their weights."""
+    here, there = level.pictures[i], level.pictures[1 - i]
+    colours = (colour_bytes(direction.transform(here)), colour_bytes(there))
+    F, w_e = np.zeros((3, 3)), 0.0
+    if level.geometry is not None:
+        F, w_e = (level.geometry.F if i == 0 else level.geometry.F.T), config.weight_epipolar
+    w_c = passes.weight_colour_first
+    if np.isfinite(direction.transform.spread):
+        w_c = passes.weight_colour * min(1.0, config.colour_spread / direction.transform.spread)
+    weights = byte_weights(1, config.descriptor_cap, w_c, w_e)
+    return level.sources[i], level.descriptors[1 - i], colours, F, weights
+
+
 def _propagate(
     level: Level,
     i: int,
@@ -258,16 +279,7 @@ def _propagate(
     config: MatchConfig,
 ) -> None:
     """One pass of one direction: ``count`` iterations of belief propagation."""
-    source, target = level.sources[i], level.descriptors[1 - i]
-    here, there = level.pictures[i], level.pictures[1 - i]
-    colours = (colour_bytes(direction.transform(here)), colour_bytes(there))
-    F, w_e = np.zeros((3, 3)), 0.0
-    if level.geometry is not None:
-        F, w_e = (level.geometry.F if i == 0 else level.geometry.F.T), config.weight_epipolar
-    w_c = passes.weight_colour_first
-    if np.isfinite(direction.transform.spread):
-        w_c = passes.weight_colour * min(1.0, config.colour_spread / direction.transform.spread)
-    weights = byte_weights(1, config.descriptor_cap, w_c, w_e)
+    source, target, colours, F, weights = _terms(level, i, direction, passes, config)
     d = direction
     if fresh:
         pmbp.evaluate(source, target, colours, F, d.flow, d.costs, weights)
@@ -294,6 +306,24 @@ def _propagate(
                 weights,
                 smooth,
             )
+
+
+def _settle(
+    level: Level, directions: tuple[Direction, ...], passes: PassesConfig, config: MatchConfig
+) -> None:
+    """Let the surroundings decide where a pixel's own match is hardly better than theirs."""
+    for i, direction in enumerate(directions):
+        best = np.ascontiguousarray(direction.best)
+        agreed = forward_backward_error(best, directions[1 - i].best) < _AGREE
+        others, leans = surroundings(level.pictures[i], best, agreed)
+        costs = np.empty((*best.shape[:2], 2), np.float32)
+        both = np.stack([best, others], axis=2)
+        source, target, colours, F, weights = _terms(level, i, direction, passes, config)
+        pmbp.evaluate(source, target, colours, F, both, costs, weights)
+        far = np.minimum(np.linalg.norm(others - best, axis=2), _FAR)
+        taken = costs[:, :, 1] < costs[:, :, 0] + config.weight_settle * leans * far
+        direction.flow[taken, 0] = others[taken]
+        direction.costs[taken, 0] = costs[taken, 1]
 
 
 def _fit_colours(level: Level, directions: tuple[Direction, ...], degree: int) -> None:
