@@ -17,9 +17,10 @@ from wideflow.calibration.lens import first_lenses, focal_in_notes
 from wideflow.calibration.problem import Model, Sightings, model_from_arrays, to_arrays
 from wideflow.calibration.process import run_colmap
 from wideflow.calibration.report import CalibrationReport, why_weak
-from wideflow.calibration.work import Work, fingerprint
+from wideflow.calibration.steps import Steps, video_state
 from wideflow.cli.calibrate import parse_frames
 from wideflow.errors import InputError, MissingExtraError
+from wideflow.fingerprint import fingerprint
 from wideflow.geometry import (
     baseline,
     project,
@@ -176,14 +177,14 @@ def test_weak_calibrations_are_said_to_be_weak(change: dict[str, object], said: 
 
 def test_steps_are_kept_until_something_changes(tmp_path: Path) -> None:
     videos = two_videos(tmp_path)
-    key = fingerprint(videos, {"size": 3}, np.arange(4))
-    assert key == fingerprint(videos, {"size": 3}, np.arange(4))
-    assert key != fingerprint(videos, {"size": 4}, np.arange(4))
-    assert key != fingerprint(videos, {"size": 3}, np.arange(4.0))
+    key = fingerprint(video_state(videos), {"size": 3}, np.arange(4))
+    assert key == fingerprint(video_state(videos), {"size": 3}, np.arange(4))
+    assert key != fingerprint(video_state(videos), {"size": 4}, np.arange(4))
+    assert key != fingerprint(video_state(videos), {"size": 3}, np.arange(4.0))
     (tmp_path / "a.mp4").touch()
-    assert key != fingerprint(videos, {"size": 3}, np.arange(4))
+    assert key != fingerprint(video_state(videos), {"size": 3}, np.arange(4))
     runs = []
-    work = Work(tmp_path / "work", key)
+    work = Steps(tmp_path / "work", key)
     for _ in range(2):
         assert work.step("x", lambda: runs.append(1) or {"v": np.arange(3)})["v"].tolist() == [0, 1, 2]
     assert len(runs) == 1

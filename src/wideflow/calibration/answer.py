@@ -18,9 +18,10 @@ from wideflow.calibration.process import need_colmap, run_colmap
 from wideflow.calibration.register import all_frames, pose_of_pairs
 from wideflow.calibration.report import CalibrationReport, why_weak
 from wideflow.calibration.result import assemble_rig, measure
-from wideflow.calibration.work import Arrays, Work, fingerprint
+from wideflow.calibration.steps import Arrays, Steps, video_state
 from wideflow.config import CalibrateConfig
 from wideflow.errors import InputError
+from wideflow.fingerprint import fingerprint
 from wideflow.progress import Progress
 from wideflow.types import Camera, Rig
 from wideflow.video.read import Video
@@ -95,7 +96,7 @@ def calibrate(
         raise InputError(f"'{a.path}' and '{b.path}' share no frames, so there is nothing to calibrate")
     videos, frames = (a, b), (np.asarray(pairs.a, np.int64), np.asarray(pairs.b, np.int64))
     lenses, sources = first_lenses(videos, intrinsics)
-    kept = Work(work, _key(videos, frames, lenses, settings))
+    kept = Steps(work, _key(videos, frames, lenses, settings))
     motion = kept.step("motion", lambda: _motion(videos, frames, _part(report, 0, 15)))["motion"]
     keyframes = choose_keyframes(
         motion, settings.spacing, settings.longest_gap, settings.fewest_keyframes, settings.most_keyframes
@@ -133,7 +134,7 @@ def _key(
     settings: CalibrateConfig,
 ) -> str:
     values = {name: value for name, value in asdict(settings).items() if name != "smoothing"}
-    return fingerprint(videos, _VERSION, values, *frames, *to_arrays(lenses).values())
+    return fingerprint(video_state(videos), _VERSION, values, *frames, *to_arrays(lenses).values())
 
 
 def _part(report: Progress, start: int, stop: int) -> Progress:
@@ -171,7 +172,7 @@ def _mapped(
     lenses: Lenses,
     settings: CalibrateConfig,
     error: float,
-    kept: Work,
+    kept: Steps,
     report: Progress,
 ) -> Model:
     problem = {

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from wideflow.calibration.features import Features, detect, match, stands_still
 from wideflow.calibration.keyframes import neighbours
 from wideflow.calibration.pictures import grey_frames
-from wideflow.calibration.work import Arrays, Work
+from wideflow.calibration.steps import Arrays, Steps
 from wideflow.config import CalibrateConfig
 from wideflow.progress import Progress
 from wideflow.video.read import Video
@@ -73,7 +73,7 @@ def keyframe_features(
     frames: tuple[Ints, Ints],
     keyframes: Ints,
     settings: CalibrateConfig,
-    kept: Work,
+    kept: Steps,
     report: Progress,
 ) -> Network:
     """Features of both cameras at the key frames, numbers of pairs of ``frames``."""
@@ -88,7 +88,7 @@ def keyframe_features(
     return _network(frames, keyframes, moments, both, (static[0], static[1]))
 
 
-def match_network(network: Network, kept: Work, report: Progress) -> Arrays:
+def match_network(network: Network, kept: Steps, report: Progress) -> Arrays:
     """Matches of all pairs of pictures that are worth comparing, by pairs of places."""
     return kept.step("matches", lambda: _matched(network, report))
 
@@ -115,7 +115,7 @@ def _detected(
     camera: int,
     total: int,
     settings: CalibrateConfig,
-    kept: Work,
+    kept: Steps,
     report: Progress,
 ) -> dict[int, Features]:
     """Features by frame. Each frame's are kept on disk, so that not much is lost when the run is ended."""

@@ -11,7 +11,7 @@ from wideflow.calibration.between import best_points, follow_between
 from wideflow.calibration.network import Network
 from wideflow.calibration.problem import Lenses, Model, Sightings, model_from_arrays, to_arrays
 from wideflow.calibration.process import run_colmap
-from wideflow.calibration.work import Arrays, Work
+from wideflow.calibration.steps import Arrays, Steps
 from wideflow.config import CalibrateConfig
 from wideflow.progress import Progress
 from wideflow.video.read import Video
@@ -48,7 +48,7 @@ def all_frames(
     lenses: Lenses,
     settings: CalibrateConfig,
     error: float,
-    kept: Work,
+    kept: Steps,
     report: Progress,
 ) -> Placed:
     """Poses of every frame from the model of the key frames.
@@ -69,7 +69,7 @@ def all_frames(
         How many points are followed, and in what size.
     error : float
         Pixels that a sighting may be off.
-    kept : Work
+    kept : Steps
         Steps on disk.
     report : callable
         Called with the work done, all the work, and what comes next.

@@ -6,7 +6,7 @@ import json
 import re
 import sys
 import warnings
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -164,7 +164,8 @@ def _synchronised(
     """As `synchronise`, but what an earlier run has found is taken from its folder."""
     import numpy as np
 
-    from wideflow.calibration.work import Work, fingerprint
+    from wideflow.calibration.steps import Steps, video_state
+    from wideflow.fingerprint import fingerprint
     from wideflow.pipeline.prepare import sync_fields
     from wideflow.sync import FramePairs, Sync, synchronise
 
@@ -173,7 +174,7 @@ def _synchronised(
         text = json.dumps({**sync_fields(found), "notes": found.notes})
         return {"text": np.array(text), "a": found.pairs.a, "b": found.pairs.b, "error": found.pairs.error}
 
-    kept = Work(work, fingerprint((a, b), asdict(stages.sync), offset)).step("sync", compute)
+    kept = Steps(work, fingerprint(video_state((a, b)), stages.sync, offset)).step("sync", compute)
     fields = json.loads(str(kept["text"]))
     notes = tuple(fields.pop("notes"))
     return Sync(**fields, pairs=FramePairs(kept["a"], kept["b"], kept["error"]), notes=notes)

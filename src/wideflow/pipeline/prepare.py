@@ -14,10 +14,11 @@ from wideflow.config import Config
 from wideflow.errors import InputError
 from wideflow.files.place import Place
 from wideflow.files.rig import rig_from_bytes, rig_to_bytes
+from wideflow.fingerprint import content_hash, fingerprint
 from wideflow.geometry import ideal_camera
 from wideflow.pipeline.plan import Plan
 from wideflow.pipeline.undistort import processing_size
-from wideflow.pipeline.work import Work, content_hash, fingerprint
+from wideflow.pipeline.work import Work
 from wideflow.progress import Progress
 from wideflow.sync import FramePairs, Sync, pair_frames, synchronise
 from wideflow.types import Camera, Rig, RigFrame, View

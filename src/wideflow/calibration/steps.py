@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import zipfile
 from collections.abc import Callable
@@ -20,7 +18,7 @@ from wideflow.video.read import Video
 Arrays = dict[str, NDArray[Any]]
 
 
-class Work:
+class Steps:
     """A folder with one file of arrays for every step done; nothing is kept without a folder.
 
     Parameters
@@ -58,18 +56,12 @@ class Work:
         return arrays
 
 
-def fingerprint(videos: tuple[Video, Video], *values: Any) -> str:
-    """A short text that changes with the videos' files and with any of the values."""
-    digest = hashlib.sha256()
+def video_state(videos: tuple[Video, Video]) -> list[Any]:
+    """What a fingerprint tells two states of the videos' files apart by, without reading them whole."""
+    state: list[Any] = []
     for video in videos:
-        paths = sorted(video.path.iterdir()) if video.path.is_dir() else [video.path]
-        for path in paths:
+        for path in sorted(video.path.iterdir()) if video.path.is_dir() else [video.path]:
             status = path.stat()
-            digest.update(json.dumps([str(path.resolve()), status.st_size, status.st_mtime_ns]).encode())
-        digest.update(video.times.tobytes())
-    for value in values:
-        if isinstance(value, np.ndarray):
-            digest.update(f"{value.dtype}{value.shape}".encode() + value.tobytes())
-        else:
-            digest.update(json.dumps(value, sort_keys=True).encode())
-    return digest.hexdigest()[:16]
+            state.append([str(path.resolve()), status.st_size, status.st_mtime_ns])
+        state.append(video.times)
+    return state
