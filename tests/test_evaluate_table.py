@@ -138,6 +138,18 @@ def test_bars_are_to_scale_and_marks_are_drawn() -> None:
     assert tops[1] < float(mark.get("y1")) < tops[0]
 
 
+def test_names_that_do_not_fit_side_by_side_are_turned() -> None:
+    def chart(names: list[str]) -> ElementTree.Element:
+        return ElementTree.fromstring(draw([Chart("t", "x", "y", names, {"": [1.0] * len(names)})]))
+
+    few, many = chart(["one", "two"]), chart([f"a long name {i}" for i in range(20)])
+    turned = [text for text in many.iter(f"{SVG}text") if "rotate(-50" in text.get("transform", "")]
+    assert len(turned) == 20
+    assert not any("rotate(-50" in text.get("transform", "") for text in few.iter(f"{SVG}text"))
+    lowest = max(float(text.get("y")) for text in many.iter(f"{SVG}text"))
+    assert float(few.get("height")) < lowest < float(many.get("height"))
+
+
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30), st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_every_chart_is_well_formed_and_inside_its_frame(values: list[float], zero: bool) -> None:

@@ -11,6 +11,7 @@ COLOURS = ("#a8322d", "#2b5fa3", "#2c7d4f", "#8a5a00", "#6a3d9a", "#3b3b3b")
 _HEIGHT = 280.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, 16.0, 34.0, 46.0
 _FOOT = _HEIGHT - 10  # height of the line with label and key
+_LETTER = 6.5  # width of one, about
 _STEPS = (1, 2, 2.5, 5, 10)
 
 
@@ -46,12 +47,13 @@ class Chart:
 def draw(charts: Sequence[Chart], columns: int = 2, width: float = 460.0) -> str:
     """The charts side by side as the text of an SVG file; each has this width."""
     columns = max(1, min(columns, len(charts)))
+    one = _HEIGHT + max((_sag(chart, width) for chart in charts), default=0.0)
     parts = []
     for number, chart in enumerate(charts):
         row, column = divmod(number, columns)
-        place = f"translate({column * width:g} {row * _HEIGHT:g})"
+        place = f"translate({column * width:g} {row * one:g})"
         parts.append(f'<g transform="{place}">{_draw(chart, width)}</g>')
-    whole, height = columns * width, math.ceil(len(charts) / columns) * _HEIGHT
+    whole, height = columns * width, math.ceil(len(charts) / columns) * one
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole:g}" height="{height:g}" '
         f'viewBox="0 0 {whole:g} {height:g}" font-family="sans-serif" font-size="12" fill="#222">'
@@ -79,6 +81,12 @@ class _Frame:
         return self.width - _RIGHT
 
 
+def _sag(chart: Chart, width: float) -> float:
+    """Room that names need below a chart where they do not fit side by side and are turned; 0 if they fit."""
+    longest = max((_LETTER * len(x) for x in chart.x if isinstance(x, str)), default=0.0)
+    return 0.0 if longest < (width - _LEFT - _RIGHT) / max(len(chart.x), 1) else 0.8 * longest
+
+
 def _draw(chart: Chart, width: float) -> str:
     texts = any(isinstance(value, str) for value in chart.x)
     places = [float(i) for i in range(len(chart.x))] if texts else [float(value) for value in chart.x]
@@ -86,12 +94,16 @@ def _draw(chart: Chart, width: float) -> str:
     names = [(t, f"{t:g}") for t in _x_ticks(places)]
     if texts:
         names = [(place, str(name)) for place, name in zip(places, chart.x, strict=True)]
-    middle = (_LEFT + frame.right) / 2
+    middle, sag = (_LEFT + frame.right) / 2, _sag(chart, width)
+    foot, below = _FOOT + sag, _HEIGHT - _BOTTOM + 16
     out = [_text(middle, 18, chart.title, "middle", "font-weight='bold'")]
     out += [_rule(frame, tick, f"{tick:g}") for tick in frame.ticks]
-    out += [_text(frame.x(place), _HEIGHT - _BOTTOM + 16, name, "middle") for place, name in names]
+    for place, name in names:
+        x = frame.x(place) + (5 if sag else 0)
+        turned = f"transform='rotate(-50 {x:.1f} {below:g})'" if sag else ""
+        out.append(_text(x, below, name, "end" if sag else "middle", turned))
     keyed = len(chart.lines) > 1  # the key shares the line of the label
-    out.append(_text(_LEFT if keyed else middle, _FOOT, chart.x_label, "start" if keyed else "middle"))
+    out.append(_text(_LEFT if keyed else middle, foot, chart.x_label, "start" if keyed else "middle"))
     turn = f"transform='rotate(-90 14 {_HEIGHT / 2:g})'"
     out.append(_text(14, _HEIGHT / 2, chart.y_label, "middle", turn))
     out += [_rule(frame, mark, "", "#666' stroke-dasharray='5 4") for mark in chart.marks]
@@ -104,7 +116,7 @@ def _draw(chart: Chart, width: float) -> str:
         else:
             out.append(_line(points, colour))
     if keyed:
-        out.append(_key(frame, list(chart.lines)))
+        out.append(_key(frame, list(chart.lines), foot))
     return "".join(out)
 
 
@@ -140,14 +152,14 @@ def _bars(
     )
 
 
-def _key(frame: _Frame, names: Sequence[str]) -> str:
+def _key(frame: _Frame, names: Sequence[str], foot: float) -> str:
     """Names and colours of the lines, from the right end of the chart's foot to the left."""
     out, right = [], frame.right
     for number in reversed(range(len(names))):
         colour = COLOURS[number % len(COLOURS)]
-        out.append(f'<rect x="{right - 10:g}" y="{_FOOT - 9:g}" width="10" height="10" fill="{colour}"/>')
-        out.append(_text(right - 15, _FOOT, names[number], "end"))
-        right -= 28 + 6.5 * len(names[number])
+        out.append(f'<rect x="{right - 10:g}" y="{foot - 9:g}" width="10" height="10" fill="{colour}"/>')
+        out.append(_text(right - 15, foot, names[number], "end"))
+        right -= 28 + _LETTER * len(names[number])
     return "".join(out)
 
 

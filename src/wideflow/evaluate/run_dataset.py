@@ -100,9 +100,8 @@ def write_headlines(folder: Path, rows: Sequence[Row], by: str, title: str) -> N
         lines = {kind: values for kind, values in lines.items() if any(v == v for v in values)}
         if lines:
             flow = column.split("_")[0]
-            names = scenes if len(scenes) < 8 else [str(i + 1) for i in range(len(scenes))]
             charts.append(
-                Chart(f"{title}: {flow} flow", "scene", "wrong by > 3 px, %", names, lines, bars=True)
+                Chart(f"{title}: {flow} flow", "scene", "wrong by > 3 px, %", scenes, lines, bars=True)
             )
     if charts:
         many = len(scenes) >= 8
