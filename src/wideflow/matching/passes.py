@@ -11,49 +11,30 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from wideflow.config import MatchConfig, PassesConfig
-from wideflow.geometry import PairGeometry, forward_backward_error, pixel_grid
+from wideflow.geometry import PairGeometry, forward_backward_error
 from wideflow.matching import pmbp
 from wideflow.matching.colour import ColourTransform, fit_colour_transform
 from wideflow.matching.cost import byte_weights
 from wideflow.matching.daisy import texture
 from wideflow.matching.level import Level, Picture, build_level, colour_bytes, level_count
-from wideflow.matching.search import search_line
+from wideflow.matching.particles import (
+    Direction,
+    Flows,
+    enlarged,
+    exchange,
+    shrunk_start,
+    start_direction,
+)
 from wideflow.matching.settle import surroundings
 from wideflow.matching.slant import Slant, fit_slant
 
-Flows = tuple[NDArray[np.float32], NDArray[np.float32]]
 _FAR = 10.0  # px of a level: most that a match is taken to differ from its surroundings
 _SAMPLE = 6_000  # matches that a colour transform is fitted to
 _AGREE = 2.0  # px of a level: directions that differ by less are taken for true
 _PLAIN = 0.2  # texture at which a pixel tells half as much of a slanted surface
-
-
-@dataclass(eq=False)
-class Direction:
-    """The particles of one direction on one level, which the passes change in place.
-
-    Attributes
-    ----------
-    flow, costs, belief, messages
-        As `pmbp.sweep` takes them.
-    transform : ColourTransform
-        Source colours to target colours.
-    """
-
-    flow: NDArray[np.float32]
-    costs: NDArray[np.float32]
-    belief: NDArray[np.float32]
-    messages: NDArray[np.float32]
-    transform: ColourTransform
-
-    @property
-    def best(self) -> NDArray[np.float32]:
-        """Flow of the best particles, (h, w, 2)."""
-        return self.flow[:, :, 0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,13 +89,14 @@ def run_passes(
         progress(done, levels, f"matching at {size}")
         level = build_level(pictures, geometry, halvings, config)
         if flows is None and start is not None and done > 0:
-            flows = _shrunk_start(level, start, halvings, config)
+            flows = shrunk_start(level, start, halvings, config)
         sides = range(2 if both or halvings > 0 or before is None else 1)
         if slants is not None:
             for i in sides:
                 level.lay(i, slants[i].enlarged(*level.pictures[i].shape[:2]), config)
         directions = tuple(
-            _start(level, i, None if flows is None else flows[i], transforms[i], config) for i in sides
+            start_direction(level, i, None if flows is None else flows[i], transforms[i], config)
+            for i in sides
         )
         stage = "coarse" if done == 0 else "final" if halvings == 0 else "middle"
         slants = _iterate(level, directions, passes, config, stage, last=halvings == 0)
@@ -122,8 +104,8 @@ def run_passes(
         costs = [direction.costs[:, :, 0] for direction in directions]
         if len(sides) == 1 and before is not None:
             shape = level.pictures[1].shape[:2]
-            best.append(_enlarged(before.flows[1], *shape) * np.float32(2))
-            costs.append(_enlarged(before.costs[1], *shape))
+            best.append(enlarged(before.flows[1], *shape) * np.float32(2))
+            costs.append(enlarged(before.costs[1], *shape))
         else:
             flows = (directions[0].flow, directions[1].flow)
             transforms = (directions[0].transform, directions[1].transform)
@@ -133,67 +115,6 @@ def run_passes(
         if reestimate is not None and geometry is not None and halvings > 0:
             geometry = reestimate(geometry, before.flows, 2.0**halvings)
     progress(levels, levels, "matched")
-
-
-def _start(
-    level: Level, i: int, coarser: NDArray[np.float32] | None, transform: ColourTransform, config: MatchConfig
-) -> Direction:
-    """First particles of a level: those of the coarser one, or a search."""
-    height, width = level.pictures[i].shape[:2]
-    K = config.particles
-    costs = np.empty((height, width, K), np.float32)
-    if coarser is not None:
-        flow = _enlarged(coarser, height, width) * np.float32(2)
-    elif level.geometry is not None and config.search == "line":
-        geometry = level.geometry if i == 0 else level.geometry.reversed()
-        infinity = np.zeros((3, 3)) if geometry.infinity is None else geometry.infinity
-        flow = np.empty((height, width, K, 2), np.float32)
-        source, target = level.sources[i], level.descriptors[1 - i]
-        colours = (colour_bytes(level.pictures[i]), colour_bytes(level.pictures[1 - i]))
-        weights = byte_weights(1, config.descriptor_cap, 0, 0)
-        epipole = geometry.epipoles[1]
-        search_line(source, target, colours, geometry.F, infinity, epipole, flow, costs, weights)
-    else:
-        flow = _random_particles(level, i, config)
-    belief, messages = np.empty_like(costs), np.zeros((*costs.shape, 4), np.float32)
-    return Direction(flow, costs, belief, messages, transform)
-
-
-def _enlarged(coarser: NDArray[np.float32], height: int, width: int) -> NDArray[np.float32]:
-    """Each value of a coarser level at the pixels that it covers."""
-    rows = np.minimum(np.arange(height) // 2, coarser.shape[0] - 1)
-    columns = np.minimum(np.arange(width) // 2, coarser.shape[1] - 1)
-    return coarser[rows][:, columns]
-
-
-def _shrunk_start(level: Level, start: Flows, halvings: int, config: MatchConfig) -> Flows:
-    """Particles of the level above ``level`` from flows at full size: the flows, and others around them."""
-    particles = []
-    for i, flow in enumerate(start):
-        height, width = (-(-side // 2) for side in level.pictures[i].shape[:2])
-        size = 2 ** (halvings + 1)
-        rows = np.minimum(np.arange(height) * size + size // 2, flow.shape[0] - 1)
-        columns = np.minimum(np.arange(width) * size + size // 2, flow.shape[1] - 1)
-        chance = np.random.default_rng((config.seed, i))
-        around = chance.normal(0, config.step / 4, (height, width, config.particles, 2))
-        around[:, :, 0] = 0
-        particles.append((flow[rows][:, columns, None] / size + around).astype(np.float32))
-    return particles[0], particles[1]
-
-
-def _random_particles(level: Level, i: int, config: MatchConfig) -> NDArray[np.float32]:
-    """Random targets anywhere (stereo), or no motion and random motions around it (optical flow)."""
-    chance = np.random.default_rng((config.seed, i))
-    height, width = level.pictures[i].shape[:2]
-    shape = (height, width, config.particles, 2)
-    if level.geometry is None:
-        reach = config.search_range * max(height, width)
-        flow = chance.uniform(-reach, reach, shape)
-        flow[:, :, 0] = 0
-        return flow.astype(np.float32)
-    here = pixel_grid(width, height)[:, :, None]
-    other = np.array(level.pictures[1 - i].shape[1::-1])
-    return (chance.uniform(0, other - 1, shape) - here).astype(np.float32)
 
 
 def _iterate(
@@ -227,7 +148,7 @@ def _iterate(
             if config.colour_transform:
                 _fit_colours(level, directions, config.colour_degree)
             if config.exchange:
-                _exchange(directions)
+                exchange(directions)
             if config.weight_settle > 0 and level.geometry is None:
                 _settle(level, directions, passes, config)
             if config.slanted and level.geometry is not None:
@@ -335,27 +256,3 @@ def _fit_colours(level: Level, directions: tuple[Direction, ...], degree: int) -
         target = np.rint(np.stack([x, y], axis=-1) + direction.best[y, x]).astype(np.int64)
         other = level.pictures[1 - i][target[:, 1], target[:, 0]]
         direction.transform = fit_colour_transform(level.pictures[i][y, x], other, degree)
-
-
-def _exchange(directions: tuple[Direction, ...]) -> None:
-    """Where a match of one direction ends, its way back becomes the other direction's last particle."""
-    offers = [_way_back(d.flow, d.costs, directions[1 - i].flow) for i, d in enumerate(directions)]
-    for i, offer in enumerate(offers):
-        known = ~np.isnan(offer[..., 0])
-        directions[1 - i].flow[known, -1] = offer[known]
-
-
-@njit(cache=True)
-def _way_back(flow, costs, other):
-    """Flow (h2, w2, 2) from each target pixel to the source pixel that matches it best; NaN for none."""
-    offer = np.full((other.shape[0], other.shape[1], 2), np.nan, np.float32)
-    best = np.full(other.shape[:2], np.inf, np.float32)
-    for y in range(flow.shape[0]):
-        for x in range(flow.shape[1]):
-            tx = int(np.floor(x + flow[y, x, 0, 0] + 0.5))
-            ty = int(np.floor(y + flow[y, x, 0, 1] + 0.5))
-            inside = 0 <= tx < other.shape[1] and 0 <= ty < other.shape[0]
-            if inside and costs[y, x, 0] < best[ty, tx]:
-                best[ty, tx] = costs[y, x, 0]
-                offer[ty, tx, 0], offer[ty, tx, 1] = x - tx, y - ty
-    return offer

@@ -1,0 +1,127 @@
+"""The particles of a direction: how they start on a level, and what the two directions tell each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from wideflow.config import MatchConfig
+from wideflow.geometry import pixel_grid
+from wideflow.matching.colour import ColourTransform
+from wideflow.matching.cost import byte_weights
+from wideflow.matching.level import Level, colour_bytes
+from wideflow.matching.search import search_line
+
+Flows = tuple[NDArray[np.float32], NDArray[np.float32]]
+
+
+@dataclass(eq=False)
+class Direction:
+    """The particles of one direction on one level, which the passes change in place.
+
+    Attributes
+    ----------
+    flow, costs, belief, messages
+        As `pmbp.sweep` takes them.
+    transform : ColourTransform
+        Source colours to target colours.
+    """
+
+    flow: NDArray[np.float32]
+    costs: NDArray[np.float32]
+    belief: NDArray[np.float32]
+    messages: NDArray[np.float32]
+    transform: ColourTransform
+
+    @property
+    def best(self) -> NDArray[np.float32]:
+        """Flow of the best particles, (h, w, 2)."""
+        return self.flow[:, :, 0]
+
+
+def start_direction(
+    level: Level, i: int, coarser: NDArray[np.float32] | None, transform: ColourTransform, config: MatchConfig
+) -> Direction:
+    """First particles of a level: those of the coarser one, or a search."""
+    height, width = level.pictures[i].shape[:2]
+    K = config.particles
+    costs = np.empty((height, width, K), np.float32)
+    if coarser is not None:
+        flow = enlarged(coarser, height, width) * np.float32(2)
+    elif level.geometry is not None and config.search == "line":
+        geometry = level.geometry if i == 0 else level.geometry.reversed()
+        infinity = np.zeros((3, 3)) if geometry.infinity is None else geometry.infinity
+        flow = np.empty((height, width, K, 2), np.float32)
+        source, target = level.sources[i], level.descriptors[1 - i]
+        colours = (colour_bytes(level.pictures[i]), colour_bytes(level.pictures[1 - i]))
+        weights = byte_weights(1, config.descriptor_cap, 0, 0)
+        epipole = geometry.epipoles[1]
+        search_line(source, target, colours, geometry.F, infinity, epipole, flow, costs, weights)
+    else:
+        flow = _random_particles(level, i, config)
+    belief, messages = np.empty_like(costs), np.zeros((*costs.shape, 4), np.float32)
+    return Direction(flow, costs, belief, messages, transform)
+
+
+def enlarged(coarser: NDArray[np.float32], height: int, width: int) -> NDArray[np.float32]:
+    """Each value of a coarser level at the pixels that it covers."""
+    rows = np.minimum(np.arange(height) // 2, coarser.shape[0] - 1)
+    columns = np.minimum(np.arange(width) // 2, coarser.shape[1] - 1)
+    return coarser[rows][:, columns]
+
+
+def shrunk_start(level: Level, start: Flows, halvings: int, config: MatchConfig) -> Flows:
+    """Particles of the level above ``level`` from flows at full size: the flows, and others around them."""
+    particles = []
+    for i, flow in enumerate(start):
+        height, width = (-(-side // 2) for side in level.pictures[i].shape[:2])
+        size = 2 ** (halvings + 1)
+        rows = np.minimum(np.arange(height) * size + size // 2, flow.shape[0] - 1)
+        columns = np.minimum(np.arange(width) * size + size // 2, flow.shape[1] - 1)
+        chance = np.random.default_rng((config.seed, i))
+        around = chance.normal(0, config.step / 4, (height, width, config.particles, 2))
+        around[:, :, 0] = 0
+        particles.append((flow[rows][:, columns, None] / size + around).astype(np.float32))
+    return particles[0], particles[1]
+
+
+def _random_particles(level: Level, i: int, config: MatchConfig) -> NDArray[np.float32]:
+    """Random targets anywhere (stereo), or no motion and random motions around it (optical flow)."""
+    chance = np.random.default_rng((config.seed, i))
+    height, width = level.pictures[i].shape[:2]
+    shape = (height, width, config.particles, 2)
+    if level.geometry is None:
+        reach = config.search_range * max(height, width)
+        flow = chance.uniform(-reach, reach, shape)
+        flow[:, :, 0] = 0
+        return flow.astype(np.float32)
+    here = pixel_grid(width, height)[:, :, None]
+    other = np.array(level.pictures[1 - i].shape[1::-1])
+    return (chance.uniform(0, other - 1, shape) - here).astype(np.float32)
+
+
+def exchange(directions: tuple[Direction, ...]) -> None:
+    """Where a match of one direction ends, its way back becomes the other direction's last particle."""
+    offers = [_way_back(d.flow, d.costs, directions[1 - i].flow) for i, d in enumerate(directions)]
+    for i, offer in enumerate(offers):
+        known = ~np.isnan(offer[..., 0])
+        directions[1 - i].flow[known, -1] = offer[known]
+
+
+@njit(cache=True)
+def _way_back(flow, costs, other):
+    """Flow (h2, w2, 2) from each target pixel to the source pixel that matches it best; NaN for none."""
+    offer = np.full((other.shape[0], other.shape[1], 2), np.nan, np.float32)
+    best = np.full(other.shape[:2], np.inf, np.float32)
+    for y in range(flow.shape[0]):
+        for x in range(flow.shape[1]):
+            tx = int(np.floor(x + flow[y, x, 0, 0] + 0.5))
+            ty = int(np.floor(y + flow[y, x, 0, 1] + 0.5))
+            inside = 0 <= tx < other.shape[1] and 0 <= ty < other.shape[0]
+            if inside and costs[y, x, 0] < best[ty, tx]:
+                best[ty, tx] = costs[y, x, 0]
+                offer[ty, tx, 0], offer[ty, tx, 1] = x - tx, y - ty
+    return offer
