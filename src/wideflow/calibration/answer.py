@@ -16,7 +16,7 @@ from wideflow.calibration.poses import smoothed, with_mean_baseline
 from wideflow.calibration.problem import Lenses, Model, model_from_arrays, to_arrays
 from wideflow.calibration.process import need_colmap, run_colmap
 from wideflow.calibration.register import all_frames, pose_of_pairs
-from wideflow.calibration.report import CalibrationReport, why_weak
+from wideflow.calibration.report import CalibrationReport, doubts_about
 from wideflow.calibration.result import assemble_rig, measure
 from wideflow.calibration.steps import Arrays, Steps, video_state
 from wideflow.config import CalibrateConfig
@@ -124,7 +124,7 @@ def calibrate(
     figures = measure(placed, poses, rig, frames, sources, network.static)
     report(100, 100, "done")
     sides = max(a.size), max(b.size)
-    return Calibration(rig, replace(figures, weak=why_weak(figures, sides)))
+    return Calibration(rig, replace(figures, doubts=doubts_about(figures, sides)))
 
 
 def _key(

@@ -1,4 +1,4 @@
-"""How good a calibration is: figures, and one plain sentence when it is too weak to trust."""
+"""How good a calibration is: figures, and plain sentences about what cannot be trusted."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import numpy as np
 
 from wideflow.geometry import baseline, optical_axis_angle
 from wideflow.types import Rig
+from wideflow.verdict import Finding
 
-_FEWEST_ACROSS = 30  # points that both cameras must see at a time
+TOPIC = "Calibration"
+_FEWEST_ACROSS, _TOO_FEW_ACROSS = 30, 12  # points that both cameras see at a time, to be sure, and at all
 _SMALLEST_ANGLE = 1.5  # degrees between the rays of the two cameras
 _LARGEST_ERROR = 1.5  # px of a picture of 1280
-_REGISTERED = 0.9  # share of frames
+_REGISTERED, _TOO_FEW_REGISTERED = 0.9, 0.5  # share of frames whose pose is found
 _FOCAL_RANGE = (0.35, 4.0)  # of the longer side; lenses beyond are rare, and more likely a mistake
 
 
@@ -48,8 +50,8 @@ class CalibrationReport:
         The camera stood still: one pose for all frames.
     scale : str
         "free", or how it was given.
-    weak : str or None
-        Why it cannot be trusted, with what to do.
+    doubts : tuple of Finding
+        What speaks against it, with what to do; a "poor" one means that it is not to be trusted.
     """
 
     frames: int
@@ -65,7 +67,7 @@ class CalibrationReport:
     intrinsics_source: tuple[str, str]
     static: tuple[bool, bool] = (False, False)
     scale: str = "free"
-    weak: str | None = None
+    doubts: tuple[Finding, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: lists, numbers, texts; what is not known is None."""
@@ -85,8 +87,8 @@ def motion_of_rig(rig: Rig) -> tuple[tuple[float, ...], tuple[float, ...]]:
     return lengths, angles
 
 
-def why_weak(report: CalibrationReport, sides: tuple[int, int]) -> str | None:
-    """One sentence why a calibration cannot be trusted, None if it can.
+def doubts_about(report: CalibrationReport, sides: tuple[int, int]) -> tuple[Finding, ...]:
+    """What the figures of a calibration say against it.
 
     Parameters
     ----------
@@ -95,36 +97,46 @@ def why_weak(report: CalibrationReport, sides: tuple[int, int]) -> str | None:
     sides : (int, int)
         Longer side of both cameras' pictures, px.
     """
+    found: list[Finding] = []
+
+    def doubt(poor: bool, sentence: str, remedy: str) -> None:
+        found.append(Finding(TOPIC, "poor" if poor else "weak", sentence, remedy))
+
     if report.inliers_across < _FEWEST_ACROSS:
-        return (
-            f"the two cameras share only {report.inliers_across:.0f} points of the scene at a time; film "
-            "with more overlap, closer to each other, or in front of more texture"
+        doubt(
+            report.inliers_across < _TOO_FEW_ACROSS,
+            f"The two cameras share only {report.inliers_across:.0f} points of the scene at a time.",
+            "Film with more overlap, closer to each other, or in front of more texture.",
         )
     if "guessed" in report.intrinsics_source:
-        return (
-            "both cameras stand still, so their focal lengths cannot be measured and are guessed; give the "
-            "intrinsics with --intrinsics-a and --intrinsics-b, or move the cameras a little"
+        doubt(
+            False,
+            "Both cameras stand still, so their focal lengths cannot be measured and are guessed.",
+            "Give the intrinsics with --intrinsics-a and --intrinsics-b, or move the cameras a little.",
         )
     if min(report.registered) < _REGISTERED * report.frames:
-        return (
-            f"the pose of only {min(report.registered)} of {report.frames} frames could be found; film with "
-            "more texture that stands still, or choose better frames with --frames"
+        doubt(
+            min(report.registered) < _TOO_FEW_REGISTERED * report.frames,
+            f"The pose of only {min(report.registered)} of {report.frames} frames could be found.",
+            "Film with more texture that stands still, or choose better frames with --frames.",
         )
     if report.ray_angle < _SMALLEST_ANGLE:
-        return (
-            f"the cameras see the scene only {report.ray_angle:.1f} degrees apart, so depth is uncertain; "
-            "film from places farther apart"
+        doubt(
+            False,
+            f"The cameras see the scene only {report.ray_angle:.1f} degrees apart, so depth is uncertain.",
+            "Film from places farther apart.",
         )
-    limit = _LARGEST_ERROR * max(1.0, max(sides) / 1280)
-    if report.reprojection_error_median > limit:
-        return (
-            f"points are seen {report.reprojection_error_median:.1f} px off where they should be; give the "
-            "intrinsics of the cameras, or switch off the stabiliser of the phones"
+    if report.reprojection_error_median > _LARGEST_ERROR * max(1.0, max(sides) / 1280):
+        doubt(
+            False,
+            f"Points are seen {report.reprojection_error_median:.1f} px off where they should be.",
+            "Give the intrinsics of the cameras, or switch off the stabiliser of the phones.",
         )
     for name, focal, side in zip("AB", report.focal_lengths, sides, strict=True):
         if not _FOCAL_RANGE[0] <= focal / side <= _FOCAL_RANGE[1]:
-            return (
-                f"the focal length of camera {name}, {focal:.0f} px, is that of no usual lens; give its "
-                f"intrinsics with --intrinsics-{name.lower()}, or move the cameras more"
+            doubt(
+                True,
+                f"The focal length of camera {name}, {focal:.0f} px, is that of no usual lens.",
+                f"Give its intrinsics with --intrinsics-{name.lower()}, or move the cameras more.",
             )
-    return None
+    return tuple(found)

@@ -67,7 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit code: 0, or 2 after anything the user can cause, which one sentence on stderr explains.
+        Exit code: 0; 2 after anything the user can cause, which one sentence on stderr explains; 3 for a
+        result that is complete but not to be trusted, whose reasons stand on stderr.
     """
     try:
         code = _run(list(sys.argv[1:] if arguments is None else arguments) or ["--help"])
