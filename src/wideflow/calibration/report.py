@@ -48,6 +48,23 @@ class CalibrationReport:
         "given", "metadata", "self-calibrated" or "guessed".
     static : (bool, bool)
         The camera stood still: one pose for all frames.
+    moving : float
+        Share of the matches between the cameras that do not stand still over time.
+    support : float
+        Share of the picture's area that agrees with how the cameras move over time.
+    agreeing : float
+        Share of all matches between the cameras, movers included, that lie on their epipolar lines.
+    cover : float
+        Share of A's picture that has such matches.
+    pairs_turn, pairs_way : float
+        Degrees between the cameras' relative pose over time and that of pairs of pictures alone: of the
+        rotation, and of the direction from camera to camera.
+    focal_spread : (float, float)
+        Relative standard deviation of the focal lengths; 0 where they are known.
+    tilt : float
+        Relative error of depth, up to scale, that the cameras leave: of nine pixels in ten it is smaller.
+    halves : float
+        Relative difference of the focal lengths that the two halves of the clip give.
     scale : str
         "free", or how it was given.
     doubts : tuple of Finding
@@ -66,6 +83,15 @@ class CalibrationReport:
     focal_lengths: tuple[float, float]
     intrinsics_source: tuple[str, str]
     static: tuple[bool, bool] = (False, False)
+    moving: float = float("nan")
+    support: float = float("nan")
+    agreeing: float = float("nan")
+    cover: float = float("nan")
+    pairs_turn: float = float("nan")
+    pairs_way: float = float("nan")
+    focal_spread: tuple[float, float] = (float("nan"), float("nan"))
+    tilt: float = float("nan")
+    halves: float = float("nan")
     scale: str = "free"
     doubts: tuple[Finding, ...] = ()
 
