@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from wideflow.results import Result
     from wideflow.sync import Sync, synchronise
     from wideflow.types import Camera, Flow, Rig, RigFrame, SceneFlow, Truth, View
+    from wideflow.verdict import Finding, Verdict
     from wideflow.video.read import Video
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Camera",
     "Config",
     "ExportOptions",
+    "Finding",
     "Flow",
     "Match",
     "Result",
@@ -38,6 +40,7 @@ __all__ = [
     "SceneFlow",
     "Sync",
     "Truth",
+    "Verdict",
     "Video",
     "View",
     "WideflowError",
@@ -70,6 +73,7 @@ _HOMES = {
     "wideflow.results": ("Result",),
     "wideflow.sync": ("Sync", "synchronise"),
     "wideflow.types": ("Camera", "Flow", "Rig", "RigFrame", "SceneFlow", "Truth", "View"),
+    "wideflow.verdict": ("Finding", "Verdict"),
     "wideflow.video.read": ("Video",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

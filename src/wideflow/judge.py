@@ -105,7 +105,9 @@ def calibration_doubts(calibration: dict[str, Any], angles: NDArray[np.float64])
         words = _sentence(weak) if isinstance(weak, str) else "The calibration is weak."
         doubts.append(Finding(_CALIBRATION, "weak", words))
     error = _reprojection_error(calibration)
-    if error is not None and error > (_POOR_REPROJECTION if doubts else _GOOD_REPROJECTION):
+    # who doubts has looked at the error too; only one that is worse than the doubts say is said besides
+    graver = {"good": _GOOD_REPROJECTION, "weak": _POOR_REPROJECTION, "poor": math.inf}
+    if error is not None and error > graver[worst(doubt.grade for doubt in doubts)]:
         found = f"Points are seen {error:.2g} px off where they should be."
         remedy = "Give the lenses with --intrinsics-a and --intrinsics-b, or switch off the stabilisers."
         doubts.append(Finding(_CALIBRATION, "poor" if error > _POOR_REPROJECTION else "weak", found, remedy))

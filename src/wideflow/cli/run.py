@@ -126,11 +126,13 @@ def describe(result: Result) -> str:
 
     width, height = result.size_a
     summary, trusted = result.summary, float(np.mean(result.shares.trusted))
-    sync, error = summary["sync"], summary["calibration"]["reprojection_error"]
-    found = [
-        f"{result.place}: {len(result)} moments of {width}x{height} pixels, {trusted:.0%} trusted",
-        f"B started {sync['offset_seconds']:.3f} s after A (by {sync['method']})",
-    ]
+    words = [f"{result.place}: {len(result)} moments of {width}x{height} pixels, {trusted:.0%} trusted"]
+    certain = {finding.topic for finding in result.verdict.findings if finding.grade == "good"}
+    if "Synchronisation" in certain:
+        offset, method = summary["sync"]["offset_seconds"], summary["sync"]["method"]
+        late, early = ("B", "A") if offset >= 0 else ("A", "B")
+        words.append(f"{late} started {abs(offset):.3f} s after {early} (by {method})")
+    error = summary["calibration"]["reprojection_error"]
     if error is not None and result.verdict.grade == "good":
-        found.append(f"cameras known to {error:.2f} px")
-    return "; ".join(found)
+        words.append(f"cameras known to {error:.2f} px")
+    return "; ".join(words)
