@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import cv2
 import numpy as np
@@ -102,7 +103,7 @@ def compare(first: Still, second: Still) -> Agreement | None:
 
 def compare_along(stills: list[Still]) -> list[Agreement]:
     """Pictures of one camera, in the order of time: each with the next, and the first with the last."""
-    couples = [*zip(stills, stills[1:], strict=False)]
+    couples = [*pairwise(stills)]
     if len(stills) > 2:
         couples.append((stills[0], stills[-1]))
     found = (compare(first, second) for first, second in couples)

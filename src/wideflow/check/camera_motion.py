@@ -62,6 +62,6 @@ def _growth(step: Agreement) -> float:
     """Factor by which the picture grew or shrank as a whole; 1 where its parts did not alike."""
     if step.share(step.on_plane) < _ONE_PLACE:
         return 1.0
-    H = step.homography / step.homography[2, 2]
-    scale = float(np.sqrt(abs(np.linalg.det(H[:2, :2]))))
-    return max(scale, 1 / scale) if scale > 0 else 1.0
+    # a turn has three eigenvalues of one size, whatever the lens, and a zoom makes one differ from two
+    sizes = np.abs(np.linalg.eigvals(step.homography))
+    return float(sizes.max() / sizes.min()) if sizes.min() > 0 else 1.0

@@ -13,7 +13,7 @@ from wideflow.report.verdict import Finding, Grade
 from wideflow.sync import Sync
 
 _POOR_SYNC = 0.3
-_SHORT = 1.0  # seconds in common below which synchronisation and calibration have little to go by
+_SHORT = 0.5  # seconds in common below which synchronisation and calibration have little to go by
 _FEW_POINTS, _LITTLE_COVERED = 40, 0.12
 _MATCH_ERROR = 0.3  # px that dense matching is off by where it is good
 _GOOD_DEPTH, _POOR_DEPTH = 0.01, 0.05  # errors of depth which that makes
@@ -51,8 +51,8 @@ def _time(sync: Sync, clips: tuple[ClipMeasures, ClipMeasures]) -> Finding:
         sentence = f"{when}, found by {sync.method} ({sync.confidence:.0%} sure)."
     else:
         remedy = (
-            "Give the offset with --offset if you know it; do the clips show the same moment at all? Next time "
-            "clap once where both phones see and hear it."
+            "Give the offset with --offset if you know it; do the clips show the same moment at all? Next "
+            "time clap once where both phones see and hear it."
         )
         doubt = f"Perhaps {when}, but {sync.method} tells it with {sync.confidence:.0%} only."
         return Finding(topic, "weak" if sync.confidence >= _POOR_SYNC else "poor", doubt, remedy)
@@ -95,11 +95,8 @@ def _overlap(shared: Shared) -> Finding:
         sentence = "Both clips show the same pictures from the same place: there is no second view."
         return Finding(topic, "poor", sentence, "Give the clips of two different cameras.")
     if 2 * shared.found < shared.moments:
-        seen = f"in {shared.found} of {shared.moments} moments" if shared.found else "in any moment"
-        none = "only " if shared.found else "not "
-        sentence = f"Common points are found {none}{seen}; elsewhere matches agree no better than by chance."
-        if not shared.found:
-            sentence = "No common points are found in any moment: matches agree no better than by chance."
+        seen = f"in {shared.found} of {shared.moments} moments" if shared.found else "in no moment"
+        sentence = f"Common points are found {seen}; elsewhere matches agree no better than by chance."
         remedy = f"{closer} Above 30° surfaces look too different, and at different moments so do things."
         return Finding(topic, "poor", sentence, remedy)
     sentence = f"About {shared.points:.0f} common points at a time, over {shared.covered:.0%} of A's picture."
@@ -116,8 +113,8 @@ def _angle(shared: Shared) -> Finding:
     degrees = f"{shared.angle:.1f}" if shared.angle < 5 else f"{shared.angle:.0f}"
     sentence = f"The cameras are about {degrees}° apart, seen from what both see"
     if error > _GOOD_DEPTH:
-        bad = f"{error:.0%}" if error < 1 else "all"
-        sentence += f": matches that are off by {_MATCH_ERROR} px spoil {bad} of the depth."
+        wrong = f"by {error:.0%}" if error < 1 else "altogether"
+        sentence += f": matches that are off by {_MATCH_ERROR} px make depth wrong {wrong}."
         grade: Grade = "poor" if error > _POOR_DEPTH else "weak"
         return Finding(topic, grade, sentence, "Stand further apart: 5° to 20°, at 3 m 25 cm to 1 m.")
     if shared.angle > _WIDE:

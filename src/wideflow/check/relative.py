@@ -19,8 +19,8 @@ Floats = NDArray[np.float64]
 Lens = tuple[float, float]  # focal length as a share of the longer side, and k1
 _FOCAL = 0.87  # of the longer side: 60 degrees of view, as videos of phones have
 # what a lens may differ by: logarithm of the focal length of A and B, k1 of A and B
-_SPREAD = np.array([0.15, 0.15, 0.03, 0.03])
-_NOISE = 0.5  # px of a match
+_SPREAD = np.array([0.1, 0.1, 0.03, 0.03])
+_NOISE = 0.25  # px of a match
 _MOST = 300  # matches of a moment that are fitted
 
 
@@ -48,7 +48,7 @@ class Relative:
 
 @dataclass(frozen=True, eq=False)
 class _Pair:
-    """Matches of one moment about the middles of their pictures, in shares of the longer sides, and a pose."""
+    """A pose, and matches about the middles of their pictures, in shares of the longer sides."""
 
     x: Floats
     y: Floats

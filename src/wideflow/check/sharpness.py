@@ -16,13 +16,15 @@ _DIRECTIONS = 4
 _FEWEST = 100  # edge pixels of a direction
 _STRONGEST = 0.3  # share of the edges that counts: weak ones are often soft by themselves
 _CENTRAL = np.array([[-0.5, 0.0, 0.5]], np.float32)
+_DIFFERENCE = 1 / 3  # square px by which the central difference itself blurs: a box of 2 px
 
 
 def edge_blur(grey: NDArray[np.uint8]) -> float:
     """Standard deviation, px, of the blur of the strong edges, in the direction in which they are softest.
 
-    Motion over L px blurs only the edges across it, as a standard deviation of 0.29 L, so each direction is
-    measured alone. Near 0 where texture is finer than an edge; NaN where the picture has too few edges.
+    Motion blurs only the edges across it, so each direction is measured alone; an edge that motion has made
+    a ramp of many pixels counts as even softer than its standard deviation. Near 0 where texture is finer
+    than an edge; NaN where the picture has too few edges.
     """
     picture = grey.astype(np.float32)
     fine, angle = _slope(picture, _FINE)
@@ -30,7 +32,8 @@ def edge_blur(grey: NDArray[np.uint8]) -> float:
     y, x = _crests(fine, angle)
     strength = fine[y, x]
     squared = np.maximum(strength / np.maximum(coarse[y, x], 1e-6), 1.001) ** 2
-    sigma = np.sqrt(np.maximum((_COARSE**2 - squared * _FINE**2) / (squared - 1), 0.0))
+    variance = (_COARSE**2 - squared * _FINE**2) / (squared - 1) - _DIFFERENCE
+    sigma = np.sqrt(np.maximum(variance, 0.0))
     direction = (angle[y, x] / np.pi * _DIRECTIONS + 0.5).astype(int) % _DIRECTIONS
     found = []
     for k in range(_DIRECTIONS):

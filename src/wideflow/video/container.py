@@ -16,7 +16,7 @@ from wideflow.errors import FileError
 
 # A title that is not UTF-8 must not keep a video from being opened. From version 19 on PyAV always lets it
 # pass, and no longer knows the option.
-_ANY_TITLE = {"metadata_errors": "replace"} if int(av.__version__.split(".")[0]) < 19 else {}
+_ANY_TITLE: dict[str, Any] = {"metadata_errors": "replace"} if int(av.__version__.split(".")[0]) < 19 else {}
 
 
 @dataclass(frozen=True, eq=False)
