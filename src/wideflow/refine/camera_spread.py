@@ -14,7 +14,7 @@ from wideflow.types import RigFrame, View
 
 _STEP = 8  # px between the places that are triangulated: what cameras do to depth is smooth
 _TILT = 95.0  # percentile of the spread that stands for the whole picture
-_UNKNOWN = 1.0  # spread of a depth that is lost with other cameras
+_LOST = 1.0  # change of a depth that other cameras do not have
 _MENTIONED = 0.005  # a smaller tilt is not worth a sentence
 
 Floats = NDArray[np.float32]
@@ -72,14 +72,14 @@ def camera_spread(
         for as_filmed, view, pixels in zip(filmed.views, ideal.views, (x, y), strict=True)
     )
     before = _log_depth(filmed.views, raw_a, raw_b)
-    variance = np.zeros_like(before)
+    enlarge = _Enlargement(rows, columns, np.isfinite(before))
+    variance = np.zeros((height, width), np.float32)
     for frame in alternatives:
         change = _log_depth(frame.views, raw_a, raw_b) - before
         known = np.isfinite(change)
         scale = np.median(change[known]) if known.any() else 0.0
-        variance += np.where(known, (change - scale) ** 2, _UNKNOWN**2)
-    spread = np.where(np.isfinite(before), np.sqrt(variance), np.nan)
-    return _spread_out(spread, rows, columns, (height, width))
+        variance += enlarge(np.where(known, change - scale, _LOST)) ** 2
+    return np.sqrt(variance)
 
 
 def tilt(spread: Floats, counted: NDArray[np.bool_]) -> float:
@@ -109,21 +109,20 @@ def _log_depth(views: tuple[View, View], x: Doubles, y: Doubles) -> Doubles:
         return np.where(found.in_front, np.log(depth), np.nan)
 
 
-def _spread_out(
-    values: Doubles, rows: NDArray[np.intp], columns: NDArray[np.intp], shape: tuple[int, int]
-) -> Floats:
-    """All pixels from some rows and columns: linear between known values, the nearest where others lack."""
-    height, width = shape
-    row = np.interp(np.arange(height), rows, np.arange(len(rows))).astype(np.float32)
-    column = np.interp(np.arange(width), columns, np.arange(len(columns))).astype(np.float32)
-    maps = np.broadcast_to(column, shape).copy(), np.broadcast_to(row[:, None], shape).copy()
-    known = np.isfinite(values)
+class _Enlargement:
+    """From some rows and columns to all pixels: linear between what is known, infinite far from it."""
 
-    def between(field: Doubles) -> Floats:
-        return np.asarray(cv2.remap(field.astype(np.float32), *maps, cv2.INTER_LINEAR), np.float32)
+    def __init__(self, rows: NDArray[np.intp], columns: NDArray[np.intp], known: NDArray[np.bool_]) -> None:
+        row = np.interp(np.arange(rows[-1] + 1), rows, np.arange(len(rows)))
+        column = np.interp(np.arange(columns[-1] + 1), columns, np.arange(len(columns)))
+        x, y = np.meshgrid(column.astype(np.float32), row.astype(np.float32))
+        self._maps, self._known = (x, y), known
+        self._weight = self._between(known.astype(np.float32))
 
-    weight = between(known.astype(np.float64))
-    total = between(np.where(known, values, 0.0))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        spread = total / weight
-    return np.where(weight > 0, spread, np.float32(np.inf))
+    def __call__(self, values: Doubles) -> Floats:
+        total = self._between(np.where(self._known, values, 0).astype(np.float32))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(self._weight > 0, total / self._weight, np.float32(np.inf))
+
+    def _between(self, values: Floats) -> Floats:
+        return np.asarray(cv2.remap(values, *self._maps, cv2.INTER_LINEAR), np.float32)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import erf
 
 from wideflow.geometry import epipolar_directions, oriented_epipoles, pixel_grid
 from wideflow.refine.camera_spread import tilt
@@ -92,19 +93,25 @@ def judge(relative: Floats, stereo: Floats, evidence: Evidence) -> tuple[Floats,
     noise = np.float32(_FLOOR) if evidence.noise is None else evidence.noise
     surface = _on_surface(stereo, evidence)
     matched = noise * relative
+    confidence = surface * _within(matched, np.float32(0))
     if evidence.spread is None:
-        return surface * _within(matched), 0.0
-    bent = tilt(evidence.spread, surface * _within(matched) > 0.5)
-    return surface * _within(np.hypot(matched, evidence.spread)), bent
+        return confidence, 0.0
+    bent = tilt(evidence.spread, confidence > 0.5)
+    return surface * _within(matched, evidence.spread), bent
 
 
-def _within(deviation: Floats) -> Floats:
-    """The chance of an error of this relative standard deviation to stay within a percent.
+def _within(matched: Floats, spread: Floats | np.float32) -> Floats:
+    """The chance of an error to stay within a percent; its two parts are relative standard deviations.
 
-    Errors of matches have longer tails than normal ones: two-sided exponential (Laplace) fits them.
+    Errors of cameras are normal; those of matches have longer tails, which the two-sided exponential
+    distribution (Laplace's) fits. Of their sum, each has its share of the variance.
     """
-    with np.errstate(divide="ignore"):
-        return np.asarray(-np.expm1(-np.sqrt(2) * _RIGHT / deviation), np.float32)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        deviation = np.hypot(matched, spread)
+        normal = erf(_RIGHT / (np.sqrt(2) * deviation))
+        long_tailed = -np.expm1(-np.sqrt(2) * _RIGHT / deviation)
+        share = np.where(np.isinf(deviation), 0, (spread / deviation) ** 2)
+    return np.asarray(long_tailed + share * (normal - long_tailed), np.float32)
 
 
 def _on_surface(stereo: Floats, evidence: Evidence) -> Floats:
