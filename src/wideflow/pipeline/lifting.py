@@ -17,6 +17,8 @@ from wideflow.refine import (
     match_noise,
 )
 
+_UNREFINED = 0.3  # px by which refinement would move a match, about
+
 Floats = NDArray[np.float32]
 
 
@@ -45,6 +47,8 @@ def lift_moment(moment: Moment, stereo: FilledFlow) -> LiftedStereo:
     evidence = Evidence(
         visible=~stereo.occluded,
         match_confidence=stereo.confidence,
+        loop_error=np.full(stereo.occluded.shape, np.inf, np.float32),
+        moved=np.full(stereo.occluded.shape, _UNREFINED, np.float32),
         noise=match_noise(*moment.pictures, moment.frame, stereo.uv),
         spread=_spread(moment, stereo.uv),
     )
