@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.shoot_list import Shoot
 from wideflow.evaluate.handheld import read_truth
 from wideflow.files import read_rig
 from wideflow.geometry import ideal_camera, pixel_grid, project, relative_pose, unproject
@@ -51,13 +50,13 @@ def read_filmed(clips: Path) -> Filmed:
     return Filmed((views[0], views[1]), rates, fields["offset_seconds"])
 
 
-def score_calibrate(shoot: Shoot, clips: Path, out: Path) -> dict[str, Any]:
+def score_calibrate(clips: Path, out: Path) -> dict[str, Any]:
     """Errors of the ``rig.json`` that `wideflow calibrate` wrote into ``out``."""
     sync = json.loads((out / "calibration.json").read_text())["sync"]
     return score_cameras(read_rig(out / "rig.json"), read_filmed(clips), sync)
 
 
-def score_run(shoot: Shoot, clips: Path, out: Path) -> dict[str, Any]:
+def score_run(clips: Path, out: Path) -> dict[str, Any]:
     """Errors of a result of `wideflow run`: its cameras and its depth."""
     result, truth = Result(out), read_filmed(clips)
     filmed = read_rig(out / "filmed.json")

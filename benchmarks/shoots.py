@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.shoots render|run|table --folder F``: each resumes where it was ended. ``--only`` takes
 halves (tuned, untouched), kinds (good, hard, hopeless) and names; ``--calibrate-only`` stops after the
-cameras and keeps results of its own; ``--again`` forgets what was computed for the chosen shoots.
+cameras and keeps results of its own; ``--again`` forgets what was computed for the chosen shoots, and
+``--results`` keeps results elsewhere than beside the clips, as for two versions that are compared.
 """
 
 from __future__ import annotations
@@ -37,19 +38,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.shoots", description=__doc__)
     parser.add_argument("step", choices=("render", "run", "table"))
     parser.add_argument("--folder", type=Path, required=True, help="where clips and results are kept")
+    parser.add_argument("--results", type=Path, help="where results are kept, if not there")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="halves, kinds, names")
     parser.add_argument("--calibrate-only", action="store_true", help="stop after the cameras")
     parser.add_argument("--again", action="store_true", help="forget earlier results of the chosen shoots")
     parser.add_argument("--workers", type=int, default=1, help="threads that render")
     chosen = parser.parse_args(arguments)
     mode = "calibrate" if chosen.calibrate_only else "run"
-    selected = choose(chosen.only)
+    selected, kept = choose(chosen.only), chosen.results or chosen.folder
     if chosen.step == "render":
         render_clips(selected, chosen.folder, chosen.workers)
     elif chosen.step == "run":
         for shoot in selected:
-            print(describe(run_shoot(shoot, chosen.folder, mode, chosen.again)), flush=True)
-    results = read_results(selected, chosen.folder, mode)
+            clips = chosen.folder / shoot.folder
+            if is_finished(clips, shoot.clips):
+                print(describe(run_shoot(shoot, clips, kept / mode, chosen.again)), flush=True)
+            else:
+                print(f"{shoot.name}: not rendered yet, left out", flush=True)
+    results = read_results(selected, kept / mode)
     if chosen.step == "table":
         print(table(results))
     if chosen.step != "render":
@@ -66,25 +72,22 @@ def render_clips(selected: Sequence[Shoot], folder: Path, workers: int) -> None:
             print(f"{shoot.folder}: {time.perf_counter() - start:.0f} s", flush=True)
 
 
-def run_shoot(shoot: Shoot, folder: Path, mode: str, again: bool = False) -> dict[str, Any]:
+def run_shoot(shoot: Shoot, clips: Path, results: Path, again: bool = False) -> dict[str, Any]:
     """What the command made of a shoot, with its true errors; computed unless it was before.
 
-    ``mode`` is ``run`` or ``calibrate``, the command. Its exit code, its words and the scores are kept in
-    ``folder/mode/NAME.json``.
+    The name of the folder ``results`` is the command, ``run`` or ``calibrate``. Its exit code, its words and
+    the scores are kept there in ``NAME.json``, and what it wrote in ``NAME``.
     """
-    kept, out = folder / mode / f"{shoot.name}.json", folder / mode / shoot.name
+    kept, out = results / f"{shoot.name}.json", results / shoot.name
     if again:
         kept.unlink(missing_ok=True)
         shutil.rmtree(out, ignore_errors=True)
     if kept.exists():
         return dict(json.loads(kept.read_text()))
-    clips = folder / shoot.folder
-    if not is_finished(clips, shoot.clips):
-        raise SystemExit(f"the clips of '{shoot.name}' are not rendered; render them first")
     out.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
     ended = subprocess.run(
-        [sys.executable, "-m", "wideflow", *_command(shoot, clips, out, mode)],
+        [sys.executable, "-m", "wideflow", *_command(shoot, clips, out, results.name)],
         capture_output=True,
         text=True,
         timeout=_PATIENCE,
@@ -100,9 +103,9 @@ def run_shoot(shoot: Shoot, folder: Path, mode: str, again: bool = False) -> dic
         "stdout": ended.stdout,
         "stderr": ended.stderr,
     }
-    score = score_run if mode == "run" else score_calibrate
+    score = score_run if results.name == "run" else score_calibrate
     if ended.returncode not in _REFUSED or (out / "rig.json").exists():
-        found |= score(shoot, clips, out)
+        found |= score(clips, out)
     write_bytes(kept, json.dumps(found, indent=1).encode())
     return found
 
@@ -124,12 +127,12 @@ def _command(shoot: Shoot, clips: Path, out: Path, mode: str) -> list[str]:
             words += [f"--intrinsics-{name}", str(out / f"lens_{name}.json")]
     if shoot.offset == "wrong":
         words += ["--offset", str(shoot.clips.offset + WRONG_OFFSET)]
-    return [*words, "--quiet"]
+    return words
 
 
-def read_results(selected: Sequence[Shoot], folder: Path, mode: str) -> list[dict[str, Any]]:
+def read_results(selected: Sequence[Shoot], results: Path) -> list[dict[str, Any]]:
     """What is known of the chosen shoots so far."""
-    files = [folder / mode / f"{shoot.name}.json" for shoot in selected]
+    files = [results / f"{shoot.name}.json" for shoot in selected]
     return [json.loads(file.read_text()) for file in files if file.exists()]
 
 
