@@ -133,6 +133,7 @@ def _shoot(row: _Row, half: int) -> Shoot:
         "seed": seed,
         "offset": ((seed * 37) % 50 - 25) / 100 + 0.003,  # a quarter of a second either way
         "video": True,
+        "samples": 2,
         "truth_frames": MOMENTS,
     }
     return Shoot(f"{name}-{seed}", kind, SynthConfig(**(settings | options)), **given)

@@ -138,7 +138,7 @@ def read_results(selected: Sequence[Shoot], results: Path) -> list[dict[str, Any
 
 def describe(found: dict[str, Any]) -> str:
     """One line for the screen."""
-    said = found["stderr"].strip().splitlines()
+    said = [line for line in found["stderr"].splitlines() if line.startswith("wideflow:")]
     errors = ", ".join(
         f"{name} {found[name]:.3g}" for name in ("rotation", "direction", "spread", "off20") if name in found
     )

@@ -81,6 +81,7 @@ class Studio:
             shutter,
             self._gloss,
             self.workers,
+            config.samples,
         )
         return develop(linear, self.responses[camera], (config.seed, 7, camera, frame))
 
