@@ -1,7 +1,7 @@
 """Movers that cover a given share of the picture: a crowd, and a large rigid board that slides behind it.
 
-They carry the strongest textures of the scene; what the place had moving stands still, so that the share is
-theirs alone.
+What the place had moving stands still, so that the share is theirs alone, and its textures are faded
+(`FADED`), so that theirs are the strongest.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from wideflow.synth.noise import Random
 from wideflow.synth.picture import sample_rays
 from wideflow.synth.trace import Tracer
 
+FADED = 0.4  # contrast that is left to what stands still
 _CANDIDATES = 40
 _CROWD = 0.6  # share of all that moves that the crowd has; the board has the rest
 _ENOUGH = 0.93  # of that share: another member would hardly fit
@@ -65,7 +66,7 @@ def _frozen(body: Body) -> Body:
 def _member(rng: Random, number: int) -> list[Body]:
     """One of the crowd, somewhere on the stage, swaying about its place; no two share a texture."""
     place = float(rng.uniform(-2.0, 2.0)), float(rng.uniform(-1.3, 1.5))
-    draw = (prints.poster, wood.print_cloth, wood.rug, wood.crate)[rng.integers(4)]
+    draw = (prints.poster, wood.print_cloth, wood.rug, wood.weave)[rng.integers(4)]
     print_ = Material(draw, f"crowd {number}", 512)
     kind = rng.integers(5)
     if kind == 0:
@@ -104,7 +105,7 @@ def _board_over(
     turn = rotation((0, 0, 1), float(rng.uniform(-0.35, 0.35)))
     slide = turn @ np.array([rng.uniform(0.3, 0.45), 0, 0])
     pace, phase = rng.uniform(1.2, 2.0), float(rng.uniform(-0.8, 0.8))  # near its fastest as the clip begins
-    print_ = Material((prints.poster, wood.rug)[rng.integers(2)], "board", 1024)
+    print_ = Material((wood.print_cloth, wood.rug)[rng.integers(2)], "board", 1024)
     low, high = 0.05, 7.0
     for _ in range(_HALVINGS):
         width = 0.5 * (low + high)

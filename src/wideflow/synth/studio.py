@@ -23,7 +23,7 @@ from wideflow.files import write_bytes, write_flow, write_image, write_rig
 from wideflow.geometry import ideal_camera, truth_flows
 from wideflow.synth.cameras import Hand, hands
 from wideflow.synth.config import SynthConfig
-from wideflow.synth.crowd import with_crowd
+from wideflow.synth.crowd import FADED, with_crowd
 from wideflow.synth.picture import Shutter, render_picture, sample_rays
 from wideflow.synth.places import place, place_name
 from wideflow.synth.response import develop, meter, responses
@@ -53,6 +53,8 @@ class Studio:
             bodies = with_crowd(bodies, config, _small(self.hands[0]))
         detail = max(max(size) for size in config.sizes) / 960
         self.scene = Scene(bodies, light, config.seed, detail, workers)
+        if config.movers:
+            self.scene.make_plain(self.scene.still_materials, FADED)
         self.state = lru_cache(maxsize=4)(self.scene.state)
         self.responses = responses(config, self._set_up_light())
         self._rays: dict[int, NDArray[np.float32]] = {}
