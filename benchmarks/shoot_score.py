@@ -125,6 +125,8 @@ def score_depth(result: Result, lens: Camera, clips: Path, truth: Filmed) -> dic
             depth, confidence = (_read(array, where) for array in (result.depth(t), result.confidence(t)))
             ratios.append(np.where(np.isfinite(true), depth / true, np.inf).ravel())
             confidences.append(np.where(np.isfinite(depth), confidence, 0).ravel())
+    if not ratios:
+        return {}
     ratio, confidence = np.concatenate(ratios), np.concatenate(confidences)
     trusted, sure = confidence > TRUSTED, confidence > SURE
     known = trusted & np.isfinite(ratio)

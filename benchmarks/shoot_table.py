@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 Found = dict[str, Any]
@@ -49,10 +51,19 @@ def _percent(found: Found, name: str) -> str:
 
 
 def summary(results: Sequence[Found]) -> str:
-    """What is promised of all shoots together, counted; a line a half and one for both."""
+    """What is promised of all shoots together, counted: an item for each half and one for both."""
     halves = {"tuned": "tuned half", "untouched": "untouched half"}
     lines = [_counts(name, [f for f in results if f["half"] == half]) for half, name in halves.items()]
-    return "\n".join(line for line in [*lines, _counts("all", results)] if line)
+    return "\n".join(f"- {line}" for line in [*lines, _counts("all", results)] if line)
+
+
+def put_into(page: Path, results: Sequence[Found]) -> None:
+    """Write summary and table between ``<!-- shoots -->`` and ``<!-- end -->`` of a page."""
+    text = page.read_text(encoding="utf-8")
+    filled = f"<!-- shoots -->\n\n{summary(results)}\n\n{table(results)}\n<!-- end -->"
+    page.write_text(
+        re.sub("<!-- shoots -->.*?<!-- end -->", lambda _: filled, text, flags=re.DOTALL), "utf-8"
+    )
 
 
 def _counts(name: str, results: Sequence[Found]) -> str:

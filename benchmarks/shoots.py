@@ -1,9 +1,10 @@
 """The whole job on rendered shoots of many kinds, good and hopeless: accepted or refused, and the true error.
 
-``python -m benchmarks.shoots render|run|table --folder F``: each resumes where it was ended. ``--only`` takes
-halves (tuned, untouched), kinds (good, hard, hopeless) and names; ``--calibrate-only`` stops after the
-cameras and keeps results of its own; ``--again`` forgets what was computed for the chosen shoots, and
-``--results`` keeps results elsewhere than beside the clips, as for two versions that are compared.
+``python -m benchmarks.shoots all --folder F`` renders, runs and prints the table; ``render``, ``run`` and
+``table`` do one of these. Each goes on where it was ended. ``--only`` takes halves (tuned, untouched), kinds
+(good, hard, hopeless) and names; ``--calibrate-only`` stops after the cameras and keeps results of its own;
+``--again`` forgets what was computed for the chosen shoots; ``--results`` keeps results elsewhere than beside
+the clips, as for two versions that are compared; ``--page`` puts the table into a page.
 """
 
 from __future__ import annotations
@@ -23,43 +24,36 @@ import numpy as np
 
 from benchmarks.shoot_list import MOMENTS, WRONG_FOCAL, WRONG_OFFSET, Shoot, choose
 from benchmarks.shoot_score import read_filmed, score_calibrate, score_run
-from benchmarks.shoot_table import summary, table
+from benchmarks.shoot_table import put_into, summary, table
 from wideflow.files import write_bytes
 from wideflow.files.intrinsics import write_intrinsics
 from wideflow.synth import render
 from wideflow.synth.suite import is_finished
 
-_REFUSED = (2, 3)  # exit codes; 0 is accepted
-_PATIENCE = 1800  # seconds until a run counts as failed
-
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Render, run or describe the chosen shoots."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.shoots", description=__doc__)
-    parser.add_argument("step", choices=("render", "run", "table"))
+    parser.add_argument("step", choices=("all", "render", "run", "table"))
     parser.add_argument("--folder", type=Path, required=True, help="where clips and results are kept")
     parser.add_argument("--results", type=Path, help="where results are kept, if not there")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="halves, kinds, names")
     parser.add_argument("--calibrate-only", action="store_true", help="stop after the cameras")
     parser.add_argument("--again", action="store_true", help="forget earlier results of the chosen shoots")
+    parser.add_argument("--page", type=Path, help="a page with the marks of the table and the summary")
     parser.add_argument("--workers", type=int, default=1, help="threads that render")
     chosen = parser.parse_args(arguments)
     mode = "calibrate" if chosen.calibrate_only else "run"
     selected, kept = choose(chosen.only), chosen.results or chosen.folder
-    if chosen.step == "render":
+    if chosen.step in ("all", "render"):
         render_clips(selected, chosen.folder, chosen.workers)
-    elif chosen.step == "run":
-        for shoot in selected:
-            clips = chosen.folder / shoot.folder
-            if is_finished(clips, shoot.clips):
-                print(describe(run_shoot(shoot, clips, kept / mode, chosen.again)), flush=True)
-            else:
-                print(f"{shoot.name}: not rendered yet, left out", flush=True)
-    results = read_results(selected, kept / mode)
-    if chosen.step == "table":
-        print(table(results))
+    if chosen.step in ("all", "run"):
+        run_shoots(selected, chosen.folder, kept / mode, chosen.again)
     if chosen.step != "render":
-        print(summary(results))
+        results = read_results(selected, kept / mode)
+        print(table(results), summary(results), sep="\n")
+        if chosen.page is not None:
+            put_into(chosen.page, results)
 
 
 def render_clips(selected: Sequence[Shoot], folder: Path, workers: int) -> None:
@@ -70,6 +64,16 @@ def render_clips(selected: Sequence[Shoot], folder: Path, workers: int) -> None:
             start = time.perf_counter()
             render(clips, shoot.clips, workers=workers)
             print(f"{shoot.folder}: {time.perf_counter() - start:.0f} s", flush=True)
+
+
+def run_shoots(selected: Sequence[Shoot], folder: Path, results: Path, again: bool) -> None:
+    """Run those that are rendered, a line each."""
+    for shoot in selected:
+        clips = folder / shoot.folder
+        if is_finished(clips, shoot.clips):
+            print(describe(run_shoot(shoot, clips, results, again)), flush=True)
+        else:
+            print(f"{shoot.name}: not rendered yet, left out", flush=True)
 
 
 def run_shoot(shoot: Shoot, clips: Path, results: Path, again: bool = False) -> dict[str, Any]:
@@ -86,13 +90,8 @@ def run_shoot(shoot: Shoot, clips: Path, results: Path, again: bool = False) -> 
         return dict(json.loads(kept.read_text()))
     out.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
-    ended = subprocess.run(
-        [sys.executable, "-m", "wideflow", *_command(shoot, clips, out, results.name)],
-        capture_output=True,
-        text=True,
-        timeout=_PATIENCE,
-        check=False,
-    )
+    command = [sys.executable, "-m", "wideflow", *_command(shoot, clips, out, results.name)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
     found = {
         "name": shoot.name,
         "kind": shoot.kind,
@@ -103,9 +102,10 @@ def run_shoot(shoot: Shoot, clips: Path, results: Path, again: bool = False) -> 
         "stdout": ended.stdout,
         "stderr": ended.stderr,
     }
-    score = score_run if results.name == "run" else score_calibrate
-    if ended.returncode not in _REFUSED or (out / "rig.json").exists():
-        found |= score(clips, out)
+    if results.name == "calibrate" and (out / "rig.json").exists():
+        found |= score_calibrate(clips, out)
+    elif (out / "filmed.json").exists():
+        found |= score_run(clips, out)
     write_bytes(kept, json.dumps(found, indent=1).encode())
     return found
 
