@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint bench experiments docs clean
+.PHONY: demo test lint bench experiments shoots docs clean
 
 demo: $(INSTALLED)
 	$(BIN)/wideflow demo -o demo-out
@@ -22,6 +22,9 @@ bench: $(INSTALLED)
 
 experiments: $(INSTALLED)
 	$(BIN)/python -m benchmarks.experiments experiments
+
+shoots: $(INSTALLED)
+	$(BIN)/python -m benchmarks.shoots all --folder shoots --page docs/shoots.md
 
 docs: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"

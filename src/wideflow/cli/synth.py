@@ -44,6 +44,20 @@ def run(
     ] = None,
     video: Annotated[bool, Option("--video", help="Write a.mp4 and b.mp4 with sound.")] = False,
     flows: Annotated[bool, Option("--flows", help="Also write the flows of each step as .flo.")] = False,
+    movers: Annotated[
+        float, Option(help="Share of A's picture that a crowd of strong texture covers; 0: as the place is.")
+    ] = _DEFAULT.movers,
+    path: Annotated[str, Option(help="How cameras move: hands, tripod, turn or walk.")] = _DEFAULT.path,
+    place: Annotated[
+        str | None,
+        Option(help="courtyard, garden, hall, plane (one wall) or pattern (all repeats); else by the seed."),
+    ] = None,
+    zoom: Annotated[
+        tuple[float, float],
+        Option(metavar="A B", help="Factors by which the focal lengths grow until the end."),
+    ] = _DEFAULT.zoom,
+    fps_b: Annotated[float | None, Option(help="Pictures per second of B if they differ.")] = None,
+    sound: Annotated[bool, Option(help="Videos have sound.")] = True,
     suite: Annotated[
         bool, Option("--suite", help="The scenes of the handheld benchmark, a folder each; goes with --size.")
     ] = False,
@@ -73,6 +87,12 @@ def run(
         distortion=distortion,
         video=video,
         flows=flows,
+        movers=movers,
+        path=path,
+        place=place,
+        zoom=zoom,
+        fps_b=fps_b,
+        sound=sound,
     )
     if suite:
         _render_suite(out, config, workers, quiet)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from wideflow.types import Camera, View
 
 _DISTANCE = 4.7  # metres from the centre of the scene
 _WAVES = 6
+_TURN = 2.5  # times the rotation of a hand: a camera that only turns pans over some ten degrees
+_STRIDE = 0.4  # metres per second sideways of a camera that walks
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +31,10 @@ class Hand:
         Of x, y, z in metres and of yaw, pitch, roll in radians.
     pace, phase : (6, waves) float64
         Radians per second, radians.
+    velocity : (3,) float64
+        Metres per second of a hand that walks.
+    zoom : (float, float)
+        Factor of the focal length at the end of a zoom, and the seconds until then.
     """
 
     camera: Camera
@@ -36,14 +42,28 @@ class Hand:
     amplitude: NDArray[np.float64]
     pace: NDArray[np.float64]
     phase: NDArray[np.float64]
+    velocity: NDArray[np.float64] = field(default_factory=lambda: np.zeros(3))
+    zoom: tuple[float, float] = (1.0, 1.0)
+
+    @property
+    def zooms(self) -> bool:
+        """Whether the lens changes over time."""
+        return self.zoom[0] != 1
+
+    def lens(self, time: float) -> Camera:
+        """The camera with the focal length that it has at ``time``; it grows by equal factors."""
+        if not self.zooms:
+            return self.camera
+        factor, seconds = self.zoom
+        return replace(self.camera, K=self.camera.K * [[factor ** (time / seconds)] * 2 + [1]])
 
     def view(self, time: float) -> View:
-        """Pose at ``time`` seconds of the scene."""
+        """Lens and pose at ``time`` seconds of the scene."""
         # Zero at time 0, so that the angle between the cameras is exact in the first picture.
         shake = (self.amplitude * (np.sin(self.pace * time + self.phase) - np.sin(self.phase))).sum(axis=1)
-        centre = self.place + shake[:3]
+        centre = self.place + shake[:3] + self.velocity * time
         R = _turn(shake[3:]) @ _look_at(centre, CENTRE)
-        return View(self.camera, np.concatenate([R, (-R @ centre)[:, None]], axis=1))
+        return View(self.lens(time), np.concatenate([R, (-R @ centre)[:, None]], axis=1))
 
 
 def hands(config: SynthConfig) -> tuple[Hand, Hand]:
@@ -64,7 +84,16 @@ def _hand(config: SynthConfig, number: int) -> Hand:
     reach = np.array([0.06, 0.05, 0.04, 0.030, 0.024, 0.020])[:, None]
     pace = 2 * np.pi * np.geomspace(0.25, 3.0, _WAVES) * rng.uniform(0.85, 1.15, (6, _WAVES))
     amplitude = reach * rng.uniform(0.5, 1.0, (6, _WAVES)) * (np.geomspace(0.25, 3.0, _WAVES) / 0.25) ** -1.1
-    return Hand(_lens(config, number, rng), place, amplitude, pace, rng.uniform(0, 2 * np.pi, (6, _WAVES)))
+    hand = Hand(_lens(config, number, rng), place, amplitude, pace, rng.uniform(0, 2 * np.pi, (6, _WAVES)))
+    hand = replace(hand, zoom=(config.zoom[number], config.duration))
+    if config.path == "tripod":
+        return replace(hand, amplitude=np.zeros_like(amplitude))
+    if config.path == "turn":
+        return replace(hand, amplitude=amplitude * np.repeat([0, _TURN], 3)[:, None])
+    if config.path == "walk":
+        sideways = at(np.cos(azimuth), np.sin(azimuth), 0) * both.choice([-1.0, 1.0])
+        return replace(hand, velocity=_STRIDE * rng.uniform(0.8, 1.2) * sideways)
+    return hand
 
 
 def _lens(config: SynthConfig, number: int, rng: np.random.Generator) -> Camera:

@@ -9,7 +9,11 @@ from typing import Any
 from wideflow.errors import ConfigError
 
 PHOTOMETRIC = ("off", "on", "strong")
+PATHS = ("hands", "tripod", "turn", "walk")
+PLACES = ("courtyard", "garden", "hall", "plane", "pattern")
 _VIDEO_LENSES = (-0.06, 0.025)  # k1 of two phones, one barrel, one slight pincushion
+# Options of shoots: left out of scene.json where they are off, so that scenes of before count as finished.
+_SHOOT = ("movers", "path", "place", "zoom", "fps_b", "sound", "samples", "truth_frames")
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,25 @@ class SynthConfig:
         Write ``a.mp4`` and ``b.mp4`` with sound instead of PNG frames.
     flows : bool
         Also write the four flows of every time step as ``.flo`` files.
+    movers : float
+        Share of A's picture that moving things of strong texture cover, 0 to 0.8, in place of what moves
+        otherwise; 0 leaves the place as it is.
+    path : {"hands", "tripod", "turn", "walk"}
+        How the cameras move: ``hands`` drift and tremble, a ``tripod`` stands still, ``turn`` only rotates
+        about the centre, ``walk`` goes sideways as well.
+    place : {"courtyard", "garden", "hall", "plane", "pattern"} or None
+        ``plane`` is one flat wall and nothing else, ``pattern`` a place of identical windows and tiles;
+        ``None``: the seed chooses one of the first three.
+    zoom : (float, float)
+        Factor by which the focal length of each camera grows until the end of A's clip; 1 is a fixed lens.
+    fps_b : float or None
+        Pictures per second of B if they differ; its clip lasts as long as A's.
+    sound : bool
+        Videos have a sound track.
+    samples : {4, 2}
+        Rays a pixel; two take half the time and leave edges rougher. Blurred pictures have their own.
+    truth_frames : tuple of int or None
+        A's frames that get ground truth; ``None``: all of them.
     """
 
     angle: float = 20.0
@@ -67,21 +90,39 @@ class SynthConfig:
     distortion: tuple[float, float] | None = None
     video: bool = False
     flows: bool = False
+    movers: float = 0.0
+    path: str = "hands"
+    place: str | None = None
+    zoom: tuple[float, float] = (1.0, 1.0)
+    fps_b: float | None = None
+    sound: bool = True
+    samples: int = 4
+    truth_frames: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         _within("angle", self.angle, 0, 90)
         _within("frames", self.frames, 1, 100_000)
-        _within("fps", self.fps, 1, 1000)
+        for name, rate in zip(("fps", "fps_b"), self.rates, strict=True):
+            _within(name, rate, 1, 1000)
         _within("seed", self.seed, 0, 2**32 - 1)
         _within("speed", self.speed, 0, 10)
         _within("offset", self.offset, -60, 60)
-        _within("rolling_shutter", self.rolling_shutter, 0, 1 / self.fps)
+        _within("rolling_shutter", self.rolling_shutter, 0, 1 / max(self.rates))
+        _within("movers", self.movers, 0, 0.8)
+        if self.samples not in (2, 4):
+            raise ConfigError(f"synth.samples must be 4 or 2, not {self.samples}")
+        for factor in self.zoom:
+            _within("zoom", factor, 0.25, 4)
+        for frame in self.truth_frames or ():
+            _within("truth_frames", frame, 0, self.frames - 1)
         for name in ("motion_blur", "weak", "overexpose"):
             _within(name, getattr(self, name), 0, 1)
         for k1 in self.lenses:
             _within("distortion", k1, -0.2, 0.2)
-        if self.photometric not in PHOTOMETRIC:
-            raise ConfigError(f"synth.photometric must be off, on or strong, not '{self.photometric}'")
+        _one_of("photometric", self.photometric, PHOTOMETRIC)
+        _one_of("path", self.path, PATHS)
+        if self.place is not None:
+            _one_of("place", self.place, PLACES)
         for name, size in zip(("size", "size_b"), self.sizes, strict=True):
             if len(size) != 2 or min(size) < 16 or max(size) > 8192:
                 raise ConfigError(f"synth.{name} must be width x height between 16 and 8192, not {size}")
@@ -100,13 +141,43 @@ class SynthConfig:
             return self.distortion
         return _VIDEO_LENSES if self.video else (0.0, 0.0)
 
+    @property
+    def rates(self) -> tuple[float, float]:
+        """Pictures per second of both cameras."""
+        return self.fps, self.fps_b or self.fps
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Pictures of both cameras; their clips last equally long."""
+        return self.frames, max(1, round(self.frames * self.rates[1] / self.fps))
+
+    @property
+    def duration(self) -> float:
+        """Seconds that A's clip lasts."""
+        return self.frames / self.fps
+
+    @property
+    def scored(self) -> tuple[int, ...]:
+        """A's frames that get ground truth, rising."""
+        return tuple(range(self.frames)) if self.truth_frames is None else tuple(sorted(self.truth_frames))
+
     def time_of(self, camera: int, frame: int) -> float:
         """Scene time in seconds at which ``camera`` takes ``frame``; A starts at zero."""
-        return frame / self.fps + (self.offset if camera else 0.0)
+        return frame / self.rates[camera] + (self.offset if camera else 0.0)
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, with the defaults that were chosen filled in."""
-        return asdict(self) | {"size_b": self.sizes[1], "distortion": self.lenses}
+        fields = asdict(self) | {"size_b": self.sizes[1], "distortion": self.lenses}
+        return {name: value for name, value in fields.items() if name not in _SHOOT or self._is_set(name)}
+
+    def _is_set(self, name: str) -> bool:
+        return bool(getattr(self, name) != type(self).__dataclass_fields__[name].default)
+
+
+def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        listed = f"{', '.join(known[:-1])} or {known[-1]}"
+        raise ConfigError(f"synth.{name} must be {listed}, not '{value}'")
 
 
 def _within(name: str, value: float, low: float, high: float) -> None:

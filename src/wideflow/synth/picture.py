@@ -17,6 +17,7 @@ from wideflow.types import Camera
 
 BAND = 15  # rows that a thread renders at once, and that share one moment of a rolling shutter
 _SUBPIXELS = ((-0.25, -0.25), (0.25, -0.25), (-0.25, 0.25), (0.25, 0.25))
+_SPREAD = {4: (0, 1, 2, 3), 2: (0, 3)}  # the sub-pixels of so many samples
 _BLUR_SAMPLES = 16
 
 
@@ -53,8 +54,12 @@ def render_picture(
     shutter: Shutter,
     gloss: bool,
     workers: int,
+    count: int = 4,
 ) -> NDArray[np.float32]:
-    """Linear radiance (H, W, 3) of the picture that ``hand`` takes at ``time``; ``workers`` are threads."""
+    """Linear radiance (H, W, 3) of the picture that ``hand`` takes at ``time``.
+
+    ``workers`` are threads, ``count`` the samples of a pixel that is not blurred.
+    """
     camera = hand.camera
     steps = np.array([[0.5 / camera.K[0, 0], 0, 0], [0, 0.5 / camera.K[1, 1], 0]])
 
@@ -69,7 +74,7 @@ def render_picture(
 
     def band(top: int) -> NDArray[np.float32]:
         rows = slice(top, min(top + BAND, camera.height))
-        samples = _samples(shutter.moments((rows.start + rows.stop - 1) / 2, camera.height))
+        samples = _samples(shutter.moments((rows.start + rows.stop - 1) / 2, camera.height), count)
         total = np.zeros(((rows.stop - rows.start) * camera.width, 3), np.float32)
         for moment, sub in samples:
             now = state(round(moment / grid) * grid if grid else moment)
@@ -83,8 +88,8 @@ def render_picture(
         return np.concatenate(list(pool.map(band, range(0, camera.height, BAND))))
 
 
-def _samples(moments: list[float]) -> list[tuple[float, int]]:
-    """(time, sub-pixel) pairs: all four at a single moment, else one a moment in turn."""
+def _samples(moments: list[float], count: int) -> list[tuple[float, int]]:
+    """(time, sub-pixel) pairs: all ``count`` at a single moment, else one a moment in turn."""
     if len(moments) == 1:
-        return [(moments[0], sub) for sub in range(4)]
+        return [(moments[0], sub) for sub in _SPREAD[count]]
     return [(moment, i % 4) for i, moment in enumerate(moments)]

@@ -1,4 +1,4 @@
-"""Three kinds of place, each different for every seed."""
+"""Kinds of place, each different for every seed."""
 
 from __future__ import annotations
 
@@ -9,19 +9,26 @@ from wideflow.synth.movers import quicken
 from wideflow.synth.place_courtyard import courtyard
 from wideflow.synth.place_garden import garden
 from wideflow.synth.place_hall import hall
+from wideflow.synth.place_pattern import pattern
+from wideflow.synth.place_plane import plane
 from wideflow.synth.scene import Light
 from wideflow.synth.stage import daylight, performers
 
 
-def place(seed: int, speed: float) -> tuple[list[Body], Light]:
-    """Bodies and light of the place that ``seed`` chooses; what moves does so ``speed`` times as fast."""
+def place(seed: int, speed: float, name: str | None = None) -> tuple[list[Body], Light]:
+    """Bodies and light of the place ``name``, or of the one that ``seed`` chooses.
+
+    What moves does so ``speed`` times as fast. Nobody performs before the plane: it is all there is.
+    """
     rng = np.random.default_rng([seed, 1])
-    name = place_name(seed)
-    bodies = {"courtyard": courtyard, "garden": garden, "hall": hall}[name](rng)
-    bodies += performers(rng)
+    name = name or place_name(seed)
+    build = {"courtyard": courtyard, "garden": garden, "hall": hall, "plane": plane, "pattern": pattern}
+    bodies = build[name](rng)
+    if name != "plane":
+        bodies += performers(rng)
     return [quicken(body, speed) for body in bodies], daylight(rng, inside=name == "hall")
 
 
 def place_name(seed: int) -> str:
-    """Kind of place of a seed: the three take turns."""
+    """Kind of place that a seed chooses: the three take turns."""
     return ("courtyard", "garden", "hall")[seed % 3]

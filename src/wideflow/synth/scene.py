@@ -133,6 +133,11 @@ class Scene:
         faces = self.surfaces.faces[self.still_faces :] - self._still_vertices
         return State(vertices, normals, Tracer(vertices[self._still_vertices :], faces))
 
+    @property
+    def still_materials(self) -> set[int]:
+        """Materials (numbers in ``self.materials``) of what never moves."""
+        return set(self.surfaces.material[: self.still_faces].tolist())
+
     def make_plain(self, materials: set[int], contrast: float = 0.06) -> None:
         """Fade the texture of these materials (numbers in ``self.materials``) to its mean."""
         for material in materials:

@@ -30,7 +30,7 @@ def tracks(config: SynthConfig, places: NDArray[np.float64]) -> list[NDArray[np.
     list of (n,) float32
         In -1..1, RATE samples a second; sample i of camera c is heard at ``config.time_of(c, 0) + i / RATE``.
     """
-    length = config.frames / config.fps
+    length = config.duration
     first = min(0.0, config.offset)
     last = max(0.0, config.offset) + length
     events = _events(np.random.default_rng([config.seed, 8]), first, last)

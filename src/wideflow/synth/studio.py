@@ -3,7 +3,8 @@
 Time. A's frame t is taken at t / fps seconds of the scene, B's at t / fps + offset. Ground truth,
 ``cameras.json`` and ``rig.json`` belong to A's times in both cameras: ``gt1_0003.npz`` and the second view of
 frame 3 tell where B was, and what it would have seen, when A took its frame 3, whether or not B took a
-picture at that moment. ``truth.json`` lists each camera at the times of its own pictures.
+picture at that moment. ``truth.json`` lists each camera at the times of its own pictures. Where a lens zooms,
+``rig.json`` has that of time 0; the two others have the K of every moment.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from wideflow.files import write_bytes, write_flow, write_image, write_rig
 from wideflow.geometry import ideal_camera, truth_flows
 from wideflow.synth.cameras import Hand, hands
 from wideflow.synth.config import SynthConfig
+from wideflow.synth.crowd import FADED, with_crowd
 from wideflow.synth.picture import Shutter, render_picture, sample_rays
 from wideflow.synth.places import place, place_name
 from wideflow.synth.response import develop, meter, responses
@@ -42,13 +44,17 @@ class Studio:
 
     def __init__(self, config: SynthConfig, workers: int, progress: Progress | None) -> None:
         self.config, self.workers, self._progress = config, workers, progress
-        self._done, self._total = -1, 4 * config.frames + 1
+        self._done, self._total = -1, sum(config.counts) + 2 * len(config.scored) + 1
         require_tracer()
         self.step("building the place (a first run compiles as well)")
-        bodies, light = place(config.seed, config.speed)
+        self.hands = hands(config)
+        bodies, light = place(config.seed, config.speed, config.place)
+        if config.movers:
+            bodies = with_crowd(bodies, config, _small(self.hands[0]))
         detail = max(max(size) for size in config.sizes) / 960
         self.scene = Scene(bodies, light, config.seed, detail, workers)
-        self.hands = hands(config)
+        if config.movers:
+            self.scene.make_plain(self.scene.still_materials, FADED)
         self.state = lru_cache(maxsize=4)(self.scene.state)
         self.responses = responses(config, self._set_up_light())
         self._rays: dict[int, NDArray[np.float32]] = {}
@@ -61,19 +67,23 @@ class Studio:
 
     def picture(self, camera: int, frame: int) -> NDArray[np.uint8]:
         """What ``camera`` records as its frame ``frame``, (H, W, 3)."""
-        self.step(f"camera {'AB'[camera]}, picture {frame + 1} of {self.config.frames}")
+        self.step(f"camera {'AB'[camera]}, picture {frame + 1} of {self.config.counts[camera]}")
         config, hand = self.config, self.hands[camera]
-        if camera not in self._rays:
+        time = config.time_of(camera, frame)
+        if hand.zooms:
+            hand = replace(hand, camera=hand.lens(time), zoom=(1.0, 1.0))
+        if camera not in self._rays or self.hands[camera].zooms:
             self._rays = {camera: sample_rays(hand.camera)}
-        shutter = Shutter(config.rolling_shutter, config.motion_blur / config.fps)
+        shutter = Shutter(config.rolling_shutter, config.motion_blur / config.rates[camera])
         linear = render_picture(
             self.scene,
             hand,
             self._rays[camera],
-            config.time_of(camera, frame),
+            time,
             shutter,
             self._gloss,
             self.workers,
+            config.samples,
         )
         return develop(linear, self.responses[camera], (config.seed, 7, camera, frame))
 
@@ -98,7 +108,7 @@ class Studio:
         config, rig = self.config, self.rig()
         write_rig(folder / "rig.json", rig)
         write_cameras(folder / "cameras.json", rig)
-        own = [[self.hands[c].view(config.time_of(c, t)) for t in range(config.frames)] for c in (0, 1)]
+        own = [[self.hands[c].view(config.time_of(c, t)) for t in range(config.counts[c])] for c in (0, 1)]
         truth = {
             "offset_seconds": config.offset,
             "fps": config.fps,
@@ -106,29 +116,33 @@ class Studio:
             "distortion": [hand.camera.distortion.tolist() for hand in self.hands],
             "cameras": [[pose_fields(view) for view in views] for views in own],
         }
+        if config.fps_b is not None:
+            truth["fps_b"] = config.fps_b
         write_bytes(folder / "truth.json", json.dumps(truth).encode())
-        scene = {"config": config.as_json(), "place": place_name(config.seed), "objects": self.scene.names}
+        name = config.place or place_name(config.seed)
+        scene = {"config": config.as_json(), "place": name, "objects": self.scene.names}
         write_bytes(folder / "scene.json", json.dumps(scene, indent=1).encode())
 
     def write_pictures(self, folder: Path) -> None:
         """``cam{c}_{t}.png``."""
         for camera in (0, 1):
-            for frame in range(self.config.frames):
+            for frame in range(self.config.counts[camera]):
                 write_image(folder / f"cam{camera}_{frame:04d}.png", self.picture(camera, frame))
 
     def write_videos(self, folder: Path) -> None:
-        """``a.mp4`` and ``b.mp4``, with sound."""
+        """``a.mp4`` and ``b.mp4``, with sound unless it is off."""
         from wideflow.synth.sound import RATE, tracks
         from wideflow.video.write import write_video
 
         places = np.stack([hand.view(0.0).centre for hand in self.hands])
         for camera, track in enumerate(tracks(self.config, places)):
-            frames = (self.picture(camera, frame) for frame in range(self.config.frames))
-            write_video(folder / f"{'ab'[camera]}.mp4", frames, self.config.fps, track, RATE)
+            frames = (self.picture(camera, frame) for frame in range(self.config.counts[camera]))
+            heard = track if self.config.sound else None
+            write_video(folder / f"{'ab'[camera]}.mp4", frames, self.config.rates[camera], heard, RATE)
 
     def write_truth(self, folder: Path) -> None:
         """``gt{c}_{t}.npz`` and, if asked for, the flows."""
-        for frame in range(self.config.frames):
+        for frame in self.config.scored:
             for camera in (0, 1):
                 truth = self.truth(camera, frame)
                 write_truth(folder / f"gt{camera}_{frame:04d}.npz", truth)

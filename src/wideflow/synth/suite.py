@@ -79,7 +79,7 @@ def render_suite(
 
 def is_finished(folder: Path, config: SynthConfig) -> bool:
     """Whether the folder holds this very scene, down to the file that is written last."""
-    last = folder / f"gt1_{config.frames - 1:04d}.npz"
+    last = folder / f"gt1_{config.scored[-1]:04d}.npz"
     try:
         scene = json.loads((folder / "scene.json").read_text(encoding="utf-8"))
         return last.exists() and scene["config"] == json.loads(json.dumps(config.as_json()))
