@@ -13,7 +13,8 @@ from wideflow.config import SyncConfig
 from wideflow.progress import Progress
 from wideflow.sync.epipolar import Features, crossings, features, follow, match_features
 from wideflow.sync.lags import peaks
-from wideflow.sync.motion import MotionMatch, MotionSeries, joined, match_motion, motion_series
+from wideflow.sync.motion import MotionSeries, joined, motion_series
+from wideflow.sync.movement import MotionMatch, match_motion
 from wideflow.sync.votes import Election, Votes, count_votes
 from wideflow.video.read import Video
 
