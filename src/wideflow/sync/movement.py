@@ -1,10 +1,10 @@
 """When by movement: both clips show the same things moving at the same moments, wherever the cameras stand.
 
 At the true offset many cells of one clip agree with cells of the other. So they may by chance, at one of
-hundreds of offsets. What tells them apart: how far an offset is ahead of all others, and of all offsets of the
-one clip against the other played backwards, which moves as much but shares no moment; whether each kind of
-movement finds it by itself, and each half of the common time; and how narrow its peak is. One slow gesture in
-either clip fits another one well, at an offset that is broad.
+hundreds of offsets. What tells them apart: how far an offset is ahead of all others, and of all offsets
+against the other clip played backwards, which moves as much but shares no moment; whether each kind of
+movement finds it by itself, and each half of the common time; and how narrow its peak is. One slow gesture
+fits another one well, at an offset that is broad.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ _NEAR = 8  # steps about the best lag that belong to its own peak
 _SLOW = 2.0  # seconds: slower changes of a series are taken out
 _PART = 0.8  # share of half the common time that must overlap when the half is looked for on its own
 _SHORTEST_PART = 8  # steps
+_MANY = 9.0  # independent offsets: being ahead of more of them is no better
+_ALONE = -1.2  # lead of the last kind but one below which one kind speaks for all
+_EXAMINED = 45  # offsets, with those of the peak itself
 _NARROWEST = 2  # steps: the series are smooth, so a narrower peak is none
 _WIDEST = 12.5  # steps of a peak that can tell the frame
 
@@ -65,17 +68,21 @@ class MotionMatch:
         """Chance of being right to a frame, 0..1, on the careful side.
 
         A logistic regression on clips of one event, with clips of different events and of different moments
-        as counter-examples, which count three times.
+        as counter-examples, which count three times. However good the rest, it is not enough that one kind of
+        movement finds the offset (a lamp may flicker twice), nor that few offsets were examined.
         """
-        evidence = (
-            1.5 * float(np.clip(self.lead, -2, 5))
-            + 1.5 * float(np.clip(self.kinds, -3, 3))
-            + 0.5 * float(np.clip(self.parts, -2, 3))
-            + 1.6 * float(np.clip(np.log(max(self.rivals, 1.0)), 0, 3.5))
-        )
         if self.width < _NARROWEST:
             return 0.0
-        return float(1 / (1 + np.exp(6.9 - evidence)) / (1 + np.exp((self.width - _WIDEST) / 0.7)))
+        evidence = (
+            1.75 * float(np.clip(self.lead, -2, 5))
+            + 1.2 * float(np.clip(self.kinds, -3, 3))
+            + 0.4 * float(np.clip(self.parts, -2, 3))
+            + 2.5 * float(np.log(np.clip(self.rivals, 1, _MANY)))
+        )
+        several = 1 / (1 + np.exp((_ALONE - self.kinds) / 0.2))
+        narrow = 1 / (1 + np.exp((self.width - _WIDEST) / 0.7))
+        examined = 1 - np.exp(-((len(self.offsets) / _EXAMINED) ** 4))
+        return float(several * narrow * examined / (1 + np.exp(8.55 - evidence)))
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -84,7 +91,7 @@ class MotionMatch:
             "no lead": self.lead < 1.2,
             "kinds": self.kinds < 0,
             "parts": self.parts < 0,
-            "few rivals": self.rivals < 7,
+            "few rivals": self.rivals < 7 or len(self.offsets) < _EXAMINED,
             "broad": self.width >= _WIDEST,
         }
         return tuple(name for name, doubted in found.items() if doubted)

@@ -32,6 +32,7 @@ _MOST_WINDOWS = 48
 _FLOOR = 1e-5  # amplitude below which a track is silence
 _QUIET_HZ = 120.0  # below: wind and handling
 _LONG = 120.0  # seconds of common sound from which a drift of the clocks can be seen
+_FAINT = 9.0  # height of a peak that is as likely chance as not
 _CLEAR = 7.0  # height from which a window has a delay of its own
 _AGREED = (0.0, 0.05, 0.3, 1.0)  # factor of the confidence if that many groups agree
 _AS_GOOD = 0.85  # of the highest peak: as likely as that
@@ -44,11 +45,15 @@ _LOUDEST = 3.0  # times the median of the spectrum: a hum that both tracks have 
 
 @dataclass(frozen=True)
 class SoundMatch:
-    """B's first sample was heard at ``offset`` seconds of A; ``rate`` seconds of A pass in one of B."""
+    """B's first sample was heard at ``offset`` seconds of A; ``rate`` seconds of A pass in one of B.
+
+    ``doubts`` names what speaks against it.
+    """
 
     offset: float
     rate: float
     confidence: float
+    doubts: tuple[str, ...] = ()
 
 
 def match_sound(a: Samples, b: Samples) -> SoundMatch | None:
@@ -82,12 +87,14 @@ def match_sound(a: Samples, b: Samples) -> SoundMatch | None:
         slope, at_zero = robust_line(best.times, best.delays, tolerance=0.002)
         if abs(slope) <= _FASTEST_DRIFT:
             offset, rate = at_zero, 1.0 + slope
-    return SoundMatch(offset, rate, _confidence(best) / len(equal))
+    doubts = {"bands": best.agreeing < _GROUPS, "repeats": len(equal) > 1, "faint": best.height < _FAINT}
+    reasons = tuple(name for name, doubted in doubts.items() if doubted)
+    return SoundMatch(offset, rate, _confidence(best) / len(equal), reasons)
 
 
 def _confidence(fine: _Fine) -> float:
     """From the height of the peak, where tracks that do not belong together stay below 7, and the groups."""
-    high = 1 / (1 + np.exp(-(fine.height - 9.0) / 1.2))
+    high = 1 / (1 + np.exp(-(fine.height - _FAINT) / 1.2))
     return float(high * _AGREED[fine.agreeing])
 
 
