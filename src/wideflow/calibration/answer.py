@@ -14,7 +14,15 @@ from wideflow.calibration.figures import measure
 from wideflow.calibration.keyframes import choose_keyframes, motion_of
 from wideflow.calibration.keys import Keys, number_poses, read_keys, stands_still
 from wideflow.calibration.lens import LensPrior, first_lenses
-from wideflow.calibration.moments import FEWEST, Matcher, Moments, Pixels, dense_matches, solve_moments, sparse_matches
+from wideflow.calibration.moments import (
+    FEWEST,
+    Matcher,
+    Moments,
+    Pixels,
+    dense_matches,
+    solve_moments,
+    sparse_matches,
+)
 from wideflow.calibration.placing import place_frames, rig_of
 from wideflow.calibration.poses import scaled, smoothed, with_mean_baseline
 from wideflow.calibration.report import CalibrationReport
@@ -126,7 +134,15 @@ def calibrate(
     report(75, 100, "one world of what stands still")
     world = _world(tracks, moments, keys, prior, _gap(videos, pairs), settings)
     places = place_frames(
-        videos, frames, keys, tracks, world, prior, settings.followed, settings.size, _steps(report, frames, 80, 95)
+        videos,
+        frames,
+        keys,
+        tracks,
+        world,
+        prior,
+        settings.followed,
+        settings.size,
+        _steps(report, frames, 80, 95),
     )
     cameras = tuple(prior.camera(c, world.bundle.lenses[c]) for c in (0, 1))
     rig = rig_of(places, (cameras[0], cameras[1]), videos, frames)
@@ -192,9 +208,8 @@ def _matched(
 ) -> dict[int, Pixels]:
     """Matches between the cameras at some key moments, dense where that works."""
     count = len(keys)
-    dense = np.unique(np.linspace(0, count - 1, settings.dense_moments).round().astype(int)) if matcher else []
-    sparse = np.unique(np.linspace(0, count - 1, settings.sparse_moments).round().astype(int))
-    chosen = np.union1d(dense, sparse).astype(int).tolist()
+    dense = _evenly(count, settings.dense_moments) if matcher else np.zeros(0, np.int64)
+    chosen = np.union1d(dense, _evenly(count, settings.sparse_moments)).tolist()
     found: dict[int, Pixels] = {}
     for number, key in enumerate(chosen):
         report(number, len(chosen), "matching the two cameras at one moment")
@@ -221,6 +236,11 @@ def _matched(
             "film with more overlap, closer to each other, in front of more texture, or check the offset",
         )
     return found
+
+
+def _evenly(count: int, most: int) -> Ints:
+    """At most ``most`` of the numbers below ``count``, the first and the last among them."""
+    return np.unique(np.linspace(0, count - 1, most).round().astype(np.int64))
 
 
 def _followed(

@@ -137,9 +137,7 @@ def _cost(bundle: Bundle, scale: float, noise: float) -> float:
     cost = scale**2 * np.sum(bundle.weight[seen] * np.log1p((off[seen] / scale) ** 2))
     cost += scale**2 * np.sum(bundle.weight[~seen]) * np.log1p(100.0)
     free = bundle.spread > 0
-    return float(
-        cost + noise**2 * np.sum(((bundle.lenses - bundle.prior)[free] / bundle.spread[free]) ** 2)
-    )
+    return float(cost + noise**2 * np.sum(((bundle.lenses - bundle.prior)[free] / bundle.spread[free]) ** 2))
 
 
 def _linearised(

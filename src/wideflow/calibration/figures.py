@@ -68,7 +68,9 @@ def measure(
     lengths, angles = motion_of_rig(rig)
     focal = [float(0.5 * (camera.K[0, 0] + camera.K[1, 1])) for camera in rig.cameras]
     spread = [
-        float(np.sqrt(sum(np.log(other.cameras[c].K[0, 0] / rig.cameras[c].K[0, 0]) ** 2 for other in others)))
+        float(
+            np.sqrt(sum(np.log(other.cameras[c].K[0, 0] / rig.cameras[c].K[0, 0]) ** 2 for other in others))
+        )
         for c in (0, 1)
     ]
     still = all(keys.static)
@@ -139,10 +141,10 @@ def _agreement(rig: Rig, matches: dict[int, Pixels], keys: Keys, unit: float) ->
         if not _has(rig, index):
             continue
         views = rig.frame(index).views
-        ideal = [View(plain_camera("", v.camera.size, _plain_lens(v)), v.cam_from_world) for v in views]
+        one, two = (View(plain_camera("", v.camera.size, _plain_lens(v)), v.cam_from_world) for v in views)
         xy = [_straight(view, pixels) for view, pixels in zip(views, both, strict=True)]
-        distance = np.sqrt(sampson_distance(fundamental_matrix(*ideal), *xy))
-        made = triangulate(*ideal, *xy)
+        distance = np.sqrt(sampson_distance(fundamental_matrix(one, two), *xy))
+        made = triangulate(one, two, *xy)
         near = (distance < _NEAR * unit) & made.in_front
         off.append(np.where(made.in_front, distance, np.inf))
         counts.append(np.count_nonzero(near))
@@ -184,7 +186,9 @@ def _pairs_alone(
         R = bundle.poses[b, :, :3] @ bundle.poses[a, :, :3].T
         t = bundle.poses[b, :, 3] - R @ bundle.poses[a, :, 3]
         turns.append(_degrees((np.trace(R @ pose[:, :3].T) - 1) / 2))
-        ways.append(_degrees(float((R.T @ t) @ (pose[:, :3].T @ pose[:, 3])) / max(float(np.linalg.norm(t)), 1e-12)))
+        ways.append(
+            _degrees(float((R.T @ t) @ (pose[:, :3].T @ pose[:, 3])) / max(float(np.linalg.norm(t)), 1e-12))
+        )
     return (float(np.median(turns)), float(np.median(ways))) if turns else (float("nan"), float("nan"))
 
 
@@ -203,6 +207,7 @@ def _halves(world: World, tracks: Tracks, keys: Keys, prior: LensPrior) -> float
     found = []
     for half in (key < middle, key >= middle):
         weight = np.where(half, world.bundle.weight, 0.0)
-        found.append(adjust(replace(world.bundle, weight=weight), 0.3 * unit, _STEPS, unit, 1e-9).lenses[:, 0])
+        found.append(
+            adjust(replace(world.bundle, weight=weight), 0.3 * unit, _STEPS, unit, 1e-9).lenses[:, 0]
+        )
     return float(np.abs(found[1] - found[0]).max())
-

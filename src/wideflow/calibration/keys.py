@@ -53,8 +53,12 @@ def read_keys(
     videos: tuple[Video, Video], frames: tuple[Ints, Ints], keyframes: Ints, width: int
 ) -> tuple[Ints, tuple[list[Grey], list[Grey]]]:
     """Key frames whose pictures could be read in both videos, and these pictures."""
-    found = [dict(grey_frames(video, used[keyframes], width)) for video, used in zip(videos, frames, strict=True)]
-    whole = np.array([int(frames[0][k]) in found[0] and int(frames[1][k]) in found[1] for k in keyframes], bool)
+    found = [
+        dict(grey_frames(video, used[keyframes], width)) for video, used in zip(videos, frames, strict=True)
+    ]
+    whole = np.array(
+        [int(frames[0][k]) in found[0] and int(frames[1][k]) in found[1] for k in keyframes], bool
+    )
     kept = keyframes[whole]
     grey = [[pictures[int(used[k])] for k in kept] for pictures, used in zip(found, frames, strict=True)]
     return kept, (grey[0], grey[1])
@@ -68,7 +72,8 @@ def number_poses(
 ) -> Keys:
     """Key moments with a number for every pose."""
     shown = np.stack([frames[0][kept], frames[1][kept]])
-    poses, cameras = [], []
+    poses: list[Ints] = []
+    cameras: list[int] = []
     first = 0
     for camera in (0, 1):
         own = np.zeros(len(kept), np.int64)

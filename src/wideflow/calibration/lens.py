@@ -98,11 +98,10 @@ def plain_camera(name: str, size: tuple[int, int], lens: NDArray[np.float64]) ->
     return Camera(name, *size, K, np.array([lens[3], 0, 0, 0]))
 
 
-def first_lenses(
-    videos: tuple[Video, Video], intrinsics: tuple[Camera | None, Camera | None]
-) -> LensPrior:
+def first_lenses(videos: tuple[Video, Video], intrinsics: tuple[Camera | None, Camera | None]) -> LensPrior:
     """Both lenses as far as they are known, and where from."""
-    means, spreads, sources, cameras = [], [], [], []
+    means, spreads, sources = [], [], []
+    cameras: list[Camera | None] = []
     for video, camera, name in zip(videos, intrinsics, "ab", strict=True):
         if camera is not None:
             fitted = fitted_camera(camera, video.size, name, str(video.path))

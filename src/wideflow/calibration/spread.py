@@ -91,6 +91,8 @@ def _moved_rig(
             step = np.array([np.interp(number, at, steps[keys.pose[camera], i]) for i in range(6)])
             turn = Rotation.from_rotvec(step[:3]).as_matrix()
             pose = frame.views[camera].cam_from_world
-            views.append(View(cameras[camera], np.column_stack([turn @ pose[:, :3], turn @ pose[:, 3] + step[3:]])))
+            views.append(
+                View(cameras[camera], np.column_stack([turn @ pose[:, :3], turn @ pose[:, 3] + step[3:]]))
+            )
         rows.append(RigFrame(frame.index, frame.times, (views[0], views[1])))
     return Rig((cameras[0], cameras[1]), tuple(rows))

@@ -82,10 +82,12 @@ def build_world(
     seed : int
         Where chance starts.
     """
-    counts = {key: np.count_nonzero(np.isfinite(moments.points[tracks.moment == key, 0])) for key in moments.poses}
+    counts = {
+        key: np.count_nonzero(np.isfinite(moments.points[tracks.moment == key, 0])) for key in moments.poses
+    }
     order = sorted(counts, key=lambda key: -counts[key])[:_SEEDS]
-    linked = [_link(tracks, moments, keys, prior, key, np.random.default_rng(seed)) for key in order]
-    linked = [each for each in linked if each is not None]
+    tried = (_link(tracks, moments, keys, prior, key, np.random.default_rng(seed)) for key in order)
+    linked = [each for each in tried if each is not None]
     if not linked:
         return None
     poses, points, good, support = max(linked, key=lambda each: each[3].sum())

@@ -12,7 +12,7 @@ from wideflow.check.moments import look_at, steps_of
 from wideflow.check.shared import Shared, shared_view
 from wideflow.config import SyncConfig
 from wideflow.progress import Progress
-from wideflow.report.verdict import Finding, Grade, overall
+from wideflow.verdict import Finding, Grade, worst
 from wideflow.sync import Sync, synchronise
 from wideflow.video.read import Video
 
@@ -40,7 +40,7 @@ class ClipCheck:
     @property
     def grade(self) -> Grade:
         """The worst of all grades."""
-        return overall(list(self.findings))
+        return worst(finding.grade for finding in list(self.findings))
 
     @property
     def worth_a_run(self) -> bool:

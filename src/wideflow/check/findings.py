@@ -9,7 +9,7 @@ import numpy as np
 from wideflow.check.measures import ClipMeasures
 from wideflow.check.shared import Shared
 from wideflow.config import SyncConfig
-from wideflow.report.verdict import Finding, Grade
+from wideflow.verdict import Finding, Grade
 from wideflow.sync import Sync
 
 _POOR_SYNC = 0.3

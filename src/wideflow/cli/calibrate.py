@@ -204,7 +204,8 @@ def _calibrated(
     work: Path,
     progress: Progress,
 ) -> Calibration:
-    from wideflow.calibration import Calibration, calibrate, check_rig, fit_rig
+    from wideflow.calibration import Calibration, check_rig, fit_rig
+    from wideflow.pipeline.cameras import calibrate
 
     if given is not None:
         return Calibration(fit_rig(given, a, b), check_rig(given, a, b, pairs, progress))

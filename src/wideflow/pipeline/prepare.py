@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from wideflow.calibration import Calibration, calibrate, check_rig, fit_rig, with_baseline
+from wideflow.calibration import Calibration, check_rig, fit_rig, scaled
 from wideflow.config import Config
 from wideflow.errors import InputError
 from wideflow.files.place import Place
 from wideflow.files.rig import rig_from_bytes, rig_to_bytes
 from wideflow.fingerprint import content_hash, fingerprint
-from wideflow.geometry import ideal_camera
+from wideflow.geometry import baseline, ideal_camera
 from wideflow.judge import calibration_doubts, sync_finding
 from wideflow.pipeline.moments import asked_moments, calibration_pairs, choose_pairs
+from wideflow.pipeline.cameras import calibrate
 from wideflow.pipeline.plan import Plan
 from wideflow.pipeline.undistort import processing_size
 from wideflow.pipeline.work import Work
@@ -27,6 +28,8 @@ from wideflow.types import Camera, Rig, RigFrame, View
 from wideflow.verdict import require_trust
 from wideflow.video.read import Video
 from wideflow.video.same import require_two_clips
+
+_CALIBRATED = 2  # version of what calibration gives
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +105,7 @@ def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
             f"only {len(pairs.a)} moment of '{job.a}' is left by the frames chosen; motion needs two or more"
         )
     try:
-        found, report = _calibrated(job, (a, b), sync, sync_key, work, progress)
+        found, others, report = _calibrated(job, (a, b), sync, sync_key, work, progress)
     except InputError as error:
         if when.grade == "good":
             raise
@@ -128,6 +131,7 @@ def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
         filmed=filmed,
         rig=_ideal_rig(filmed, job.size),
         config=job.config,
+        alternatives=tuple(_only(other, moments) for other in others),
     )
     counts = {
         "asked": asked_moments(sync.pairs, job.frames, len(a)),
@@ -180,14 +184,14 @@ def _synchronised(
 
 def _calibrated(
     job: Job, videos: tuple[Video, Video], sync: Sync, sync_key: str, work: Work, progress: Progress
-) -> tuple[Rig, dict[str, Any]]:
-    """The rig as filmed, and the report on it."""
+) -> tuple[Rig, tuple[Rig, ...], dict[str, Any]]:
+    """The rig as filmed, rigs that explain the videos about as well, and the report on it."""
     chosen = choose_pairs(sync.pairs, job.frames, str(job.a))
     pairs = calibration_pairs(sync.pairs, chosen, job.frames.step or 1)
     given = [None if lens is None else [lens.K, lens.distortion, lens.size] for lens in job.intrinsics]
     rig_bytes = None if job.rig is None else rig_to_bytes(job.rig)
     key = fingerprint(
-        sync_key, pairs.a, pairs.b, given, rig_bytes, job.scale, job.config.calibrate, job.config.match.seed
+        _CALIBRATED, sync_key, pairs.a, pairs.b, given, rig_bytes, job.scale, job.config.calibrate
     )
 
     def compute() -> dict[str, Any]:
@@ -198,14 +202,19 @@ def _calibrated(
             place = work.place
             folder = None if place.remote else place.folder / "work" / "calibration_steps"
             found = calibrate(*videos, pairs, job.intrinsics, job.config.calibrate, folder, told)
-        rig = found.rig if job.scale is None else with_baseline(found.rig, job.scale)
-        report = {**found.report.as_dict(), "source": "given" if job.rig else "structure from motion"}
+        factor = 1.0 if job.scale is None else job.scale / baseline(*found.rig.frames[0].views)
+        rigs = [scaled(rig, factor) for rig in (found.rig, *found.alternatives)]
+        report = {
+            **found.report.as_dict(),
+            "source": "given" if job.rig else "what both cameras see and what stands still",
+        }
         if job.scale is not None:
             report["scale"] = f"cameras {job.scale:g} apart in the first frame"
-        return {"report": report, "rig": rig_to_bytes(rig).decode()}
+        return {"report": report, "rigs": [rig_to_bytes(rig).decode() for rig in rigs]}
 
     kept = _kept(work, "calibration", key, compute)
-    return rig_from_bytes(kept["rig"].encode(), "calibration"), kept["report"]
+    rig, *others = (rig_from_bytes(text.encode(), "calibration") for text in kept["rigs"])
+    return rig, tuple(others), kept["report"]
 
 
 def _rig_frames(rig: Rig, pairs: FramePairs, static: bool) -> list[RigFrame]:
@@ -213,6 +222,11 @@ def _rig_frames(rig: Rig, pairs: FramePairs, static: bool) -> list[RigFrame]:
     if not static:
         return list(rig.frames)
     return [RigFrame(int(index), rig.frames[0].times, rig.frames[0].views) for index in pairs.a]
+
+
+def _only(rig: Rig, moments: list[RigFrame]) -> Rig:
+    """The frames of a rig at these moments."""
+    return Rig(rig.cameras, tuple(rig.frame(moment.index) for moment in moments))
 
 
 def _ideal_rig(filmed: Rig, longest: int) -> Rig:
