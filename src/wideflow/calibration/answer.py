@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Protocol
 
 import numpy as np
@@ -19,6 +19,7 @@ from wideflow.calibration.moments import (
     Matcher,
     Moments,
     Pixels,
+    at_time_of_a,
     dense_matches,
     solve_moments,
     sparse_matches,
@@ -38,8 +39,7 @@ from wideflow.progress import Progress
 from wideflow.types import Camera, Rig
 from wideflow.video.read import Video
 
-_VERSION = 2  # of the steps on disk
-_INSTANT = 0.1  # frames that the pictures of a pair may be apart for what moves to count at its moment
+_VERSION = 3  # of the steps on disk
 Ints = NDArray[np.int64]
 
 
@@ -127,12 +127,13 @@ def calibrate(
     if len(keyframes) == 0:
         raise InputError(f"no frame of '{a.path}' and '{b.path}' can be decoded; copy the videos again")
     keys = number_poses(keyframes, frames, grey, (False, False))
-    matches = _matched(videos, keys, settings, matcher, kept, _part(report, 10, 60))
+    late = getattr(pairs, "error", np.zeros(len(frames[0])))[keys.pairs]
+    matches, together = _matched(videos, keys, late, settings, matcher, kept, _part(report, 10, 60))
     keys, tracks = _followed(videos, frames, keys, matches, settings, kept, _part(report, 60, 70))
     report(70, 100, "the two cameras at each moment")
-    moments = _solved(matches, prior, videos)
+    moments = _solved(together, prior)
     report(75, 100, "one world of what stands still")
-    world = _world(tracks, moments, keys, prior, _gap(videos, pairs), settings)
+    world = _world(tracks, moments, keys, prior, settings)
     places = place_frames(
         videos,
         frames,
@@ -159,7 +160,7 @@ def calibrate(
     others = tuple(scaled(other, unit) for other in others)
     registered = [sum(frame in places[c] for frame in frames[c].tolist()) for c in (0, 1)]
     figures = measure(
-        rig, others, world, tracks, matches, keys, prior, len(frames[0]), (registered[0], registered[1])
+        rig, others, world, tracks, together, keys, prior, len(frames[0]), (registered[0], registered[1])
     )
     report(100, 100, "done")
     return Calibration(rig, figures, others)
@@ -201,16 +202,21 @@ def _motion(videos: tuple[Video, Video], frames: tuple[Ints, Ints], report: Prog
 def _matched(
     videos: tuple[Video, Video],
     keys: Keys,
+    late: NDArray[np.float64],
     settings: CalibrateConfig,
     matcher: Matcher | None,
     kept: Steps,
     report: Progress,
-) -> dict[int, Pixels]:
-    """Matches between the cameras at some key moments, dense where that works."""
+) -> tuple[dict[int, Pixels], dict[int, Pixels]]:
+    """Matches between the cameras at some key moments, and the same with B's pixels at the time of A's.
+
+    ``late`` (K,) is by how many seconds B's picture was taken later than A's.
+    """
     count = len(keys)
     dense = _evenly(count, settings.dense_moments) if matcher else np.zeros(0, np.int64)
     chosen = np.union1d(dense, _evenly(count, settings.sparse_moments)).tolist()
     found: dict[int, Pixels] = {}
+    together: dict[int, Pixels] = {}
     for number, key in enumerate(chosen):
         report(number, len(chosen), "matching the two cameras at one moment")
 
@@ -222,12 +228,13 @@ def _matched(
             if both is None or len(both[0]) < FEWEST:
                 sizes = videos[0].size, videos[1].size
                 both = sparse_matches(keys, key, sizes, settings.features)
-            nothing = np.zeros((0, 2))
-            return dict(zip("ab", both or (nothing, nothing), strict=True))
+            one, two = both or (np.zeros((0, 2)), np.zeros((0, 2)))
+            then = at_time_of_a(videos[1], int(keys.frames[1, key]), keys.grey[1][key], two, float(late[key]))
+            return {"a": one, "b": two, "then": then}
 
         arrays = kept.step(f"matches-{int(keys.pairs[key]):06d}", compute)
         if len(arrays["a"]) >= FEWEST:
-            found[key] = arrays["a"], arrays["b"]
+            found[key], together[key] = (arrays["a"], arrays["b"]), (arrays["a"], arrays["then"])
     if not found:
         names = [str(video.path) for video in videos]
         raise CalibrationError(
@@ -235,7 +242,7 @@ def _matched(
             f"the views of '{names[0]}' and '{names[1]}' share too little at each of {len(chosen)} moments",
             "film with more overlap, closer to each other, in front of more texture, or check the offset",
         )
-    return found
+    return found, together
 
 
 def _evenly(count: int, most: int) -> Ints:
@@ -272,7 +279,7 @@ def _followed(
     return keys, join_tracks(matches, followed)
 
 
-def _solved(matches: dict[int, Pixels], prior: LensPrior, videos: tuple[Video, Video]) -> Moments:
+def _solved(matches: dict[int, Pixels], prior: LensPrior) -> Moments:
     moments = solve_moments(matches, prior)
     if moments is None or not moments.poses:
         raise CalibrationError(
@@ -284,9 +291,9 @@ def _solved(matches: dict[int, Pixels], prior: LensPrior, videos: tuple[Video, V
 
 
 def _world(
-    tracks: Tracks, moments: Moments, keys: Keys, prior: LensPrior, gap: float, settings: CalibrateConfig
+    tracks: Tracks, moments: Moments, keys: Keys, prior: LensPrior, settings: CalibrateConfig
 ) -> World:
-    world = build_world(tracks, moments, keys, prior, float(gap < _INSTANT), settings.seed)
+    world = build_world(tracks, moments, keys, prior, settings.seed)
     if world is None:
         raise CalibrationError(
             "tying the moments together by what stands still",
@@ -294,12 +301,6 @@ def _world(
             "film with more still background in both pictures, more slowly, with less blur",
         )
     return world
-
-
-def _gap(videos: tuple[Video, Video], pairs: Pairs) -> float:
-    """Frames between the pictures of a pair, the mean; 1 if that is not known."""
-    error = getattr(pairs, "error", None)
-    return 1.0 if error is None else float(np.abs(error).mean() * max(video.fps for video in videos))
 
 
 def _steps(report: Progress, frames: tuple[Ints, Ints], start: int, stop: int) -> Callable[[], None]:

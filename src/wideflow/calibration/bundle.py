@@ -19,6 +19,7 @@ Bools = NDArray[np.bool_]
 
 LENS = 4  # parameters of a lens: log focal length, principal point, k1
 POSE = 6  # of a pose: a small turn and a small shift in the camera's frame
+NOISE = 0.2  # px of a picture 640 wide: of a sighting, more than it scatters since neighbours err alike
 _BLOCKS = 16  # of points that are summed apart
 _NEAREST = 1e-3  # depth below which a point is not seen
 
@@ -59,6 +60,30 @@ class Bundle:
     point: Ints
     xy: Floats
     weight: Floats
+
+
+def joined(one: Bundle, two: Bundle) -> Bundle:
+    """Two bundles that share nothing but the lenses, those of ``one``."""
+    return replace(
+        one,
+        poses=np.concatenate([one.poses, two.poses]),
+        camera=np.concatenate([one.camera, two.camera]),
+        fixed=np.concatenate([one.fixed, two.fixed]),
+        points=np.concatenate([one.points, two.points]),
+        pose=np.concatenate([one.pose, two.pose + len(one.poses)]),
+        point=np.concatenate([one.point, two.point + len(one.points)]),
+        xy=np.concatenate([one.xy, two.xy]),
+        weight=np.concatenate([one.weight, two.weight]),
+    )
+
+
+def parted(bundle: Bundle, one: Bundle, two: Bundle) -> tuple[Bundle, Bundle]:
+    """What became of the bundles ``one`` and ``two`` that were `joined`."""
+    n, p = len(one.poses), len(one.points)
+    return (
+        replace(one, lenses=bundle.lenses, poses=bundle.poses[:n], points=bundle.points[:p]),
+        replace(two, lenses=bundle.lenses, poses=bundle.poses[n:], points=bundle.points[p:]),
+    )
 
 
 def adjust(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.calibration.bundle import adjust, residuals
+from wideflow.calibration.bundle import NOISE, adjust, joined, residuals
 from wideflow.calibration.keys import Keys
 from wideflow.calibration.lens import LensPrior, plain_camera
 from wideflow.calibration.moments import Pixels, solve_moments
@@ -146,7 +146,7 @@ def _agreement(rig: Rig, matches: dict[int, Pixels], keys: Keys, unit: float) ->
         distance = np.sqrt(sampson_distance(fundamental_matrix(one, two), *xy))
         made = triangulate(one, two, *xy)
         near = (distance < _NEAR * unit) & made.in_front
-        off.append(np.where(made.in_front, distance, np.inf))
+        off.append(np.where(made.in_front, distance, np.inf)[np.isfinite(both[1][:, 0])])
         counts.append(np.count_nonzero(near))
         angles.append(np.degrees(made.angle[near]))
         cell = (both[0][near] * _GRID / views[0].camera.size).astype(np.int64)
@@ -203,11 +203,12 @@ def _halves(world: World, tracks: Tracks, keys: Keys, prior: LensPrior) -> float
         return float("nan")
     unit = max(map(max, prior.sizes)) / 640
     middle = times[len(times) // 2]
-    key = tracks.key[world.sighting]
+    key = tracks.key[world.sighting], tracks.moment[world.pairs.point]
     found = []
-    for half in (key < middle, key >= middle):
-        weight = np.where(half, world.bundle.weight, 0.0)
-        found.append(
-            adjust(replace(world.bundle, weight=weight), 0.3 * unit, _STEPS, unit, 1e-9).lenses[:, 0]
+    for late in (False, True):
+        one, two = (
+            replace(each, weight=np.where((when >= middle) == late, each.weight, 0.0))
+            for each, when in zip((world.bundle, world.pairs), key, strict=True)
         )
+        found.append(adjust(joined(one, two), 0.3 * unit, _STEPS, NOISE * unit, 1e-9).lenses[:, 0])
     return float(np.abs(found[1] - found[0]).max())

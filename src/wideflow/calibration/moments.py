@@ -8,18 +8,18 @@ in `wideflow.calibration.world`, makes them sharp.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.calibration.bundle import Bundle, adjust, residuals
+from wideflow.calibration.bundle import NOISE, Bundle, adjust, residuals
 from wideflow.calibration.features import detect, match
 from wideflow.calibration.keys import Keys
 from wideflow.calibration.lens import LensPrior, plain_camera
-from wideflow.calibration.pictures import Grey
-from wideflow.calibration.tracks import compared, corners
+from wideflow.calibration.pictures import Grey, from_full, grey_frames, to_full
+from wideflow.calibration.tracks import WINDOW, compared, corners
 from wideflow.errors import InputError
 from wideflow.geometry import triangulate, unproject
 from wideflow.types import View
@@ -36,6 +36,7 @@ _LARGEST = 640  # longer side of the pictures that are matched densely, px
 _SHIFT = 1.5  # px that a dense match may be off below what it resolves
 _LEVEL, _QUIET = 8.0, 4.0  # px over which contrast is levelled, and grey levels that are noise
 _NEAR = 1.5  # px of a picture 640 wide from the epipolar line
+_TOGETHER = 0.02  # frames between the pictures of a pair that make no difference
 _STARTS = (1.0, 0.75, 1.3)  # of the focal lengths to begin with
 _SMALLEST_ANGLE = np.radians(0.3)  # between the rays of a point that has a depth
 
@@ -54,12 +55,15 @@ class Moments:
         Of every match in the frame of A at its moment, in that unit; NaN where the rays do not meet.
     error : float
         Median px between matches and points.
+    bundle : Bundle
+        All of this: two poses a moment, a point a match.
     """
 
     lenses: Floats
     poses: dict[int, Floats]
     points: Floats
     error: float
+    bundle: Bundle
 
 
 def dense_matches(
@@ -133,6 +137,28 @@ def sparse_matches(keys: Keys, key: int, sizes: Sequence[tuple[int, int]], count
     return x[good], y[good]
 
 
+def at_time_of_a(video: Video, frame: int, grey: Grey, xy: Floats, late: float) -> Floats:
+    """Where B's pixels (N, 2) were when A took its picture, ``late`` seconds before B took this one.
+
+    Points are followed to the neighbouring frame and moved along that way; NaN where they cannot be. What
+    moves is then where A saw it, so that it tells the relative pose as well as what stands still.
+    """
+    near = frame - 1 if late > 0 else frame + 1
+    if not 0 <= near < len(video):
+        near = 2 * frame - near
+    if abs(late) * video.fps < _TOGETHER or not 0 <= near < len(video):
+        return xy
+    pictures = [picture for _, picture in grey_frames(video, [near], max(grey.shape))]
+    if not pictures:
+        return np.full_like(xy, np.nan)
+    start = from_full(xy, grey, video.size).astype(np.float32)
+    guess, alive, _ = cv2.calcOpticalFlowPyrLK(grey, pictures[0], start, None, **WINDOW)
+    there, good = compared(grey, pictures[0], start, guess)
+    share = late / float(video.times[frame] - video.times[near])
+    moved = to_full(start + share * (there - start), grey, video.size)
+    return np.where((good & (alive.ravel() > 0))[:, None], moved, np.nan)
+
+
 def solve_moments(matches: dict[int, Pixels], prior: LensPrior) -> Moments | None:
     """Relative poses of all moments and the lenses that fit them together; None if no moment tells any."""
     best: tuple[float, Bundle] | None = None
@@ -145,7 +171,7 @@ def solve_moments(matches: dict[int, Pixels], prior: LensPrior) -> Moments | Non
         unit = max(map(max, prior.sizes)) / 640
         found = first
         for scale in (2.0, 0.7, 0.3):
-            found = adjust(found, scale * unit, 8, noise=unit)
+            found = adjust(found, scale * unit, 8, noise=NOISE * unit)
         off = residuals(found)
         cost = float(np.sum(np.log1p((np.minimum(off, 10 * unit) / (0.3 * unit)) ** 2)))
         if best is None or cost < best[0]:
@@ -163,7 +189,8 @@ def _first_bundle(matches: dict[int, Pixels], prior: LensPrior, lenses: Floats) 
     found = False
     for number, both in enumerate(matches.values()):
         plain = [prior.plain(c, both[c]) for c in (0, 1)]
-        pose = pair_pose([unproject(cameras[c], plain[c])[:, :2] for c in (0, 1)])
+        known = np.isfinite(plain[1]).all(axis=1)
+        pose = pair_pose([unproject(cameras[c], plain[c][known])[:, :2] for c in (0, 1)])
         made = None
         if pose is not None:
             made = triangulate(View(cameras[0], np.eye(3, 4)), View(cameras[1], pose), *plain)
@@ -174,7 +201,7 @@ def _first_bundle(matches: dict[int, Pixels], prior: LensPrior, lenses: Floats) 
             else made.in_front & (made.angle > _SMALLEST_ANGLE) & np.isfinite(made.points).all(axis=1)
         )
         points.append(np.where(ok[:, None], made.points if made is not None else 0.0, [0.0, 0.0, 10.0]))
-        xy.append(np.stack(plain, axis=1))
+        xy.append(np.nan_to_num(np.stack(plain, axis=1)))
         weight.append(np.repeat(ok[:, None], 2, axis=1))
     if not found:
         return None
@@ -224,4 +251,6 @@ def _summed_up(matches: dict[int, Pixels], bundle: Bundle) -> Moments:
             continue  # no geometry was found at this moment
         points[own] /= length
         poses[key] = np.column_stack([pose[:, :3], pose[:, 3] / length])
-    return Moments(bundle.lenses, poses, points, float(np.median(off[bundle.weight > 0])))
+    weight = np.where(np.repeat(bad, 2), 0.0, bundle.weight)
+    error = float(np.median(off[bundle.weight > 0]))
+    return Moments(bundle.lenses, poses, points, error, replace(bundle, weight=weight))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from wideflow.calibration.bundle import Bundle, adjust
+from wideflow.calibration.bundle import NOISE, Bundle, adjust, joined, parted
 from wideflow.calibration.keys import Keys
 from wideflow.calibration.lens import LensPrior
 from wideflow.calibration.tracks import Tracks
@@ -63,10 +63,11 @@ def left_out(world: World, tracks: Tracks, prior: LensPrior) -> list[Bundle]:
     unit = max(map(max, prior.sizes)) / 640
     found = []
     for number in range(_PARTS[0] * _PARTS[1]):
-        weight = np.where(part[bundle.point] == number, 0.0, bundle.weight)
-        if (weight != bundle.weight).any():
-            start = replace(bundle, weight=weight)
-            found.append(adjust(start, _SCALE * unit, _STEPS, noise=unit, damping=1e-9))
+        kept = [np.where(part[each.point] == number, 0.0, each.weight) for each in (bundle, world.pairs)]
+        if (kept[0] != bundle.weight).any():
+            start = joined(replace(bundle, weight=kept[0]), replace(world.pairs, weight=kept[1]))
+            start = adjust(start, _SCALE * unit, _STEPS, noise=NOISE * unit, damping=1e-9)
+            found.append(parted(start, bundle, world.pairs)[0])
     return found
 
 

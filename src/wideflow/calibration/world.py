@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.calibration.bundle import Bundle, adjust, resect, residuals
+from wideflow.calibration.bundle import NOISE, Bundle, adjust, joined, parted, resect, residuals
 from wideflow.calibration.keys import Keys
 from wideflow.calibration.lens import LensPrior, plain_camera
 from wideflow.calibration.moments import Moments
+from wideflow.calibration.rigid import Around, area_weight, rigid_part, score, three_points
 from wideflow.calibration.tracks import Tracks
 from wideflow.geometry import triangulate, unproject
 from wideflow.types import View
@@ -25,14 +25,14 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-_GRID = 12  # cells along the longer side of a picture, each of which has one voice
-_NEAR = 4.0  # px of a picture 640 wide that a point may be off at first
+_NEAR = 2.0  # px of a picture 640 wide that a point may be off at first
 _TRIALS = 200
 _FEWEST = 12  # points that a camera must see to be placed
 _SUPPORT = 0.15  # share of the area that must agree
 _SEEDS = 3  # moments that are tried to begin with
-_SCALES = (2.0, 1.0, 0.5, 0.3)  # px of a picture 640 wide: less and less is forgiven
+_SCALES = (1.0, 0.5, 0.3)  # px of a picture 640 wide: less and less is forgiven
 _SPREADS, _FINEST = 2.5, 0.2  # times the median, and px, that a sighting may be off
+_UNKNOWN, _WRONG_WEIGHT = 0.3, 0.02  # voices of points that nothing is known of, and of those that move
 _WRONG = 0.3  # share of its sightings that may be off before a point counts as moving
 _ROUNDS = 2  # of asking all points again whether they stand still
 
@@ -45,6 +45,8 @@ class World:
     ----------
     bundle : Bundle
         Its points are those of the tracks; sightings of points that move have no weight.
+    pairs : Bundle
+        The moments each for itself, with the lenses of the world; a point for every one of the tracks.
     placed : (n,) bool
         Poses that were found.
     static : (P,) bool
@@ -56,6 +58,7 @@ class World:
     """
 
     bundle: Bundle
+    pairs: Bundle
     placed: Bools
     static: Bools
     sighting: Ints
@@ -63,7 +66,7 @@ class World:
 
 
 def build_world(
-    tracks: Tracks, moments: Moments, keys: Keys, prior: LensPrior, instant: float, seed: int
+    tracks: Tracks, moments: Moments, keys: Keys, prior: LensPrior, seed: int
 ) -> World | None:
     """The world that most of the picture agrees with; None if no two moments can be tied together.
 
@@ -77,8 +80,6 @@ def build_world(
         The key moments.
     prior : LensPrior
         What is known of the lenses.
-    instant : float
-        Weight of what moves at the moment of its match; 0 where pictures of a pair are apart in time.
     seed : int
         Where chance starts.
     """
@@ -92,7 +93,7 @@ def build_world(
         return None
     poses, points, good, support = max(linked, key=lambda each: each[3].sum())
     first = _bundle(tracks, moments, keys, prior, poses, points)
-    return _adjusted(first, tracks, keys, prior, np.asarray(good > 0.5), float(np.median(support)), instant)
+    return _adjusted(first, moments.bundle, tracks, keys, prior, good > 0.5, float(np.median(support)))
 
 
 def _link(
@@ -105,12 +106,20 @@ def _link(
     poses[a], poses[b] = np.eye(3, 4), moments.poses[start]
     own = tracks.moment == start
     points[own] = moments.points[own]
-    hits, good = np.zeros((len(points), 2)), np.ones(len(points))
-    support = np.zeros(len(keys))
     plain = np.empty_like(tracks.xy)
     for camera in (0, 1):
         mine = tracks.camera == camera
         plain[mine] = prior.plain(camera, tracks.xy[mine])
+    together = rigid_part(
+        _seen_around(tracks, plain, points, keys, poses, start), moments.lenses, prior.sizes, rng
+    )
+    if together is None:
+        return None
+    good = np.full(len(points), _UNKNOWN)
+    good[own] = _WRONG_WEIGHT
+    good[together] = 1.0
+    hits = np.zeros((len(points), 2))
+    support = np.zeros(len(keys))
     todo = sorted(set(range(len(keys))) - {start}, key=lambda key: abs(key - start))
     for key in todo:
         found = _locate(tracks, plain, moments, keys, poses, points, good, key, prior, rng)
@@ -121,14 +130,35 @@ def _link(
             poses[keys.pose[camera, key]] = views[camera]
         for number, near in agreed:
             np.add.at(hits, (number, near.astype(np.int64)), 1)
-        good = np.where(hits.sum(axis=1) > 0, (hits[:, 1] + 0.5) / (hits.sum(axis=1) + 1), 0.6)
-        own = tracks.moment == key
+        share = (hits[:, 1] + 0.5) / (hits.sum(axis=1) + 1)
+        judged = hits.sum(axis=1) > 0
+        good[judged & ~own] = np.where(share > 0.5, 1.0, _WRONG_WEIGHT)[judged & ~own]
+        mine = tracks.moment == key
         if key in moments.poses:
             centres = [-view[:, :3].T @ view[:, 3] for view in views]
             length = float(np.linalg.norm(centres[1] - centres[0]))
-            points[own] = (length * moments.points[own] - views[0][:, 3]) @ views[0][:, :3]
-    good[hits.sum(axis=1) == 0] = 0.0
-    return (poses, points, good, support[todo]) if (support > 0).any() else None
+            points[mine] = (length * moments.points[mine] - views[0][:, 3]) @ views[0][:, :3]
+    share = (hits[:, 1] + 0.5) / (hits.sum(axis=1) + 1)
+    share[hits.sum(axis=1) == 0] = 0.0
+    return (poses, points, share, support[todo]) if (support > 0).any() else None
+
+
+def _seen_around(
+    tracks: Tracks, plain: Floats, points: Floats, keys: Keys, poses: Floats, start: int
+) -> list[Around]:
+    """What each camera sees of the points of one moment at all other moments."""
+    around = []
+    for key in range(len(keys)):
+        for camera in (0, 1):
+            if key == start:
+                continue
+            here = (tracks.key == key) & (tracks.camera == camera) & (tracks.moment[tracks.point] == start)
+            here = np.flatnonzero(here & np.isfinite(points[tracks.point, 0]))
+            if len(here) >= _FEWEST:
+                pose = poses[keys.pose[camera, key]]
+                number = tracks.point[here]
+                around.append(Around(camera, number, points[number], plain[here], pose))
+    return around
 
 
 def _locate(
@@ -152,17 +182,18 @@ def _locate(
     if min(map(len, here)) < _FEWEST:
         return None
     number = [tracks.point[each] for each in here]
-    weight = [_area(tracks.xy[here[c]], prior.sizes[c]) * good[number[c]] for c in (0, 1)]
+    weight = [area_weight(tracks.xy[here[c]], prior.sizes[c]) * good[number[c]] for c in (0, 1)]
     both, *place = np.intersect1d(number[0], number[1], return_indices=True)
     if len(both) < _FEWEST:
         return None
     rays = [
         unproject(plain_camera("", prior.sizes[c], moments.lenses[c]), plain[here[c]])[:, :2] for c in (0, 1)
     ]
-    chance = weight[0][place[0]] * weight[1][place[1]]
+    chance = weight[0][place[0]] * weight[1][place[1]] + 1e-9
     chance /= chance.sum()
     best: tuple[float, list[Floats]] = (0.0, [])
     known = [poses[keys.pose[c, key]] for c in (0, 1)]
+    seen = [(points[number[c]], plain[here[c]], moments.lenses[c], weight[c], _NEAR * unit) for c in (0, 1)]
     for _ in range(_TRIALS):
         sample = rng.choice(len(both), 3, replace=False, p=chance)
         total, views = 0.0, []
@@ -170,14 +201,11 @@ def _locate(
             options = (
                 [known[c]]
                 if np.isfinite(known[c]).all()
-                else _three_points(points[both[sample]], rays[c][place[c][sample]])
+                else three_points(points[both[sample]], rays[c][place[c][sample]])
             )
-            scores = [
-                _score(view, points[number[c]], plain[here[c]], moments.lenses[c], weight[c], _NEAR * unit)
-                for view in options
-            ]
-            if not scores:
+            if not options:
                 break
+            scores = [score(view, *seen[c]) for view in options]
             total += max(scores)
             views.append(options[int(np.argmax(scores))])
         if len(views) == 2 and total > best[0]:
@@ -187,40 +215,14 @@ def _locate(
         return None
     views, agreed = [], []
     for c in (0, 1):
-        view, off = best[1][c], np.zeros(0)
         view, off = resect(
-            moments.lenses[c], view, points[number[c]], plain[here[c]], weight[c], _NEAR * unit / 2
+            moments.lenses[c], best[1][c], points[number[c]], plain[here[c]], weight[c], _NEAR * unit / 2
         )
         if np.isfinite(known[c]).all():
             view = known[c]
         views.append(view)
         agreed.append((number[c], np.asarray(off < _NEAR * unit)))
     return views, support, agreed
-
-
-def _area(xy: Floats, size: tuple[int, int]) -> Floats:
-    """Weight of every point: the cells of a grid have one voice each, shared by their points."""
-    cell = max(size) / _GRID
-    names = (xy[:, 0] // cell).astype(np.int64) + 1000 * (xy[:, 1] // cell).astype(np.int64)
-    _, inverse, count = np.unique(names, return_inverse=True, return_counts=True)
-    return np.asarray(1.0 / count[inverse])
-
-
-def _three_points(points: Floats, rays: Floats) -> list[Floats]:
-    """Poses from which three points are seen along three rays."""
-    _, turns, shifts = cv2.solveP3P(points, rays, np.eye(3), None, cv2.SOLVEPNP_P3P)
-    poses = [np.column_stack([cv2.Rodrigues(r)[0], t]) for r, t in zip(turns, shifts, strict=True)]
-    return [pose for pose in poses if np.isfinite(pose).all()]
-
-
-def _score(pose: Floats, points: Floats, xy: Floats, lens: Floats, weight: Floats, near: float) -> float:
-    local = points @ pose[:, :3].T + pose[:, 3]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        flat = local[:, :2] / local[:, 2:]
-        pixels = np.exp(lens[0]) * flat * (1 + lens[3] * (flat**2).sum(axis=1, keepdims=True)) + lens[1:3]
-        squared = ((pixels - xy) ** 2).sum(axis=1) / near**2
-    inside = (local[:, 2] > 0) & (squared < 1)
-    return float(np.sum(weight[inside] * (1 - squared[inside])))
 
 
 def _bundle(
@@ -254,21 +256,25 @@ def _bundle(
 
 def _adjusted(
     first: tuple[Bundle, Ints, Bools],
+    pairs: Bundle,
     tracks: Tracks,
     keys: Keys,
     prior: LensPrior,
     static: Bools,
     support: float,
-    instant: float,
 ) -> World:
-    """Everything adjusted together, all points asked again whether they stand still."""
+    """Everything adjusted together, all points asked again whether they stand still.
+
+    The pairs take part with all that they see, movers included, and hold the lenses where time says little.
+    """
     bundle, sighting, placed = first
     unit = max(map(max, prior.sizes)) / 640
     matched = tracks.matched[sighting]
     weight = static[bundle.point].astype(np.float64)
     for number in range(_ROUNDS):
         for scale in _SCALES if number == 0 else _SCALES[-2:]:
-            bundle = adjust(replace(bundle, weight=weight), scale * unit, 10, noise=unit)
+            start = joined(replace(bundle, weight=weight), pairs)
+            bundle, pairs = parted(adjust(start, scale * unit, 10, NOISE * unit), bundle, pairs)
             off = residuals(bundle)
             usual = float(np.median(off[weight > 0])) if (weight > 0).any() else unit
             limit = max(_SPREADS * usual, _FINEST * unit, 2 * scale * unit if number == 0 else 0.0)
@@ -276,8 +282,7 @@ def _adjusted(
         if number + 1 < _ROUNDS:
             bundle = _met_again(bundle, matched, ~static, keys, prior)
             weight, static = _standing(bundle, residuals(bundle), np.ones_like(static), 2 * limit)
-            weight = np.where(static[bundle.point], weight, instant * matched)
-    return World(replace(bundle, weight=weight), placed, static, sighting, support)
+    return World(replace(bundle, weight=weight), pairs, placed, static, sighting, support)
 
 
 def _standing(bundle: Bundle, off: Floats, static: Bools, limit: float) -> tuple[Floats, Bools]:

@@ -12,8 +12,8 @@ from wideflow.check.moments import look_at, steps_of
 from wideflow.check.shared import Shared, shared_view
 from wideflow.config import SyncConfig
 from wideflow.progress import Progress
-from wideflow.verdict import Finding, Grade, worst
 from wideflow.sync import Sync, synchronise
+from wideflow.verdict import Finding, Grade, worst
 from wideflow.video.read import Video
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from wideflow.check.measures import ClipMeasures
 from wideflow.check.shared import Shared
 from wideflow.config import SyncConfig
-from wideflow.verdict import Finding, Grade
 from wideflow.sync import Sync
+from wideflow.verdict import Finding, Grade
 
 _POOR_SYNC = 0.3
 _SHORT = 0.5  # seconds in common below which synchronisation and calibration have little to go by

@@ -17,8 +17,8 @@ from wideflow.files.rig import rig_from_bytes, rig_to_bytes
 from wideflow.fingerprint import content_hash, fingerprint
 from wideflow.geometry import baseline, ideal_camera
 from wideflow.judge import calibration_doubts, sync_finding
-from wideflow.pipeline.moments import asked_moments, calibration_pairs, choose_pairs
 from wideflow.pipeline.cameras import calibrate
+from wideflow.pipeline.moments import asked_moments, calibration_pairs, choose_pairs
 from wideflow.pipeline.plan import Plan
 from wideflow.pipeline.undistort import processing_size
 from wideflow.pipeline.work import Work
