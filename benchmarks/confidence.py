@@ -121,7 +121,8 @@ def _draw(scenes: list[tuple[np.ndarray, np.ndarray]]) -> None:
         bin_of = np.minimum((10 * confidence).astype(int), 9)
         for total, values in ((share, np.ones_like(right)), (claimed, confidence), (measured, right)):
             total += np.bincount(bin_of, values, 10) / len(right)
-    claimed, measured, share = claimed / share, measured / share, share / len(scenes)
+    with np.errstate(invalid="ignore"):  # no pixel may be as sure as that
+        claimed, measured, share = claimed / share, measured / share, share / len(scenes)
     print("\n| claimed | " + " | ".join(f"{100 * value:.0f} %" for value in claimed) + " |")
     print("|" + "---|" * 11)
     for name, row in (("within 1 %", measured), ("pixels", share)):

@@ -14,7 +14,7 @@ from wideflow.verdict import Finding, Verdict, findings_from, worst
 
 # Shares of the picture that must be trusted. Half of it is what cameras 25° apart leave, most of the rest is
 # hidden from B.
-_GOOD_TRUST, _POOR_TRUST = 0.4, 0.2
+_GOOD_TRUST, _POOR_TRUST = 0.3, 0.03
 _GOOD_REPROJECTION, _POOR_REPROJECTION = 1.5, 4.0  # px
 _POOR_SYNC = 0.3  # confidence below which the moment is a guess
 _WIDE = 45.0  # degrees between the cameras beyond which matching gets hard

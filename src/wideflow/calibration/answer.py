@@ -39,7 +39,7 @@ from wideflow.progress import Progress
 from wideflow.types import Camera, Rig
 from wideflow.video.read import Video
 
-_VERSION = 3  # of the steps on disk
+_VERSION = 4  # of the steps on disk
 Ints = NDArray[np.int64]
 
 

@@ -25,6 +25,10 @@ _NEAR = 1.5  # px of a picture 640 wide from its epipolar line within which a ma
 _GRID = (8, 5)  # cells of A's picture that are counted
 _HALVES = 6  # key moments with matches from which on the halves of a clip are compared
 _STEPS = 8
+_FREE = (
+    0.25  # of the logarithm of a given focal length, to see whether the sightings would rather have another
+)
+_BETTER = 0.93  # of the squared residuals that free lenses must leave at most to be believed
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +101,7 @@ def measure(
         focal_spread=(spread[0], spread[1]),
         tilt=tilt_of(rig, others, matches, keys),
         halves=_halves(world, tracks, keys, prior),
+        lens_off=_lens_off(world, prior),
     )
     return replace(report, doubts=doubts_about(report, (max(prior.sizes[0]), max(prior.sizes[1]))))
 
@@ -194,6 +199,24 @@ def _pairs_alone(
 
 def _degrees(cosine: float) -> float:
     return float(np.degrees(np.arccos(np.clip(cosine, -1, 1))))
+
+
+def _lens_off(world: World, prior: LensPrior) -> float:
+    """Relative difference between the focal lengths given and those that the sightings would rather have.
+
+    NaN if none is given, 0 if free lenses do not fit better than by chance.
+    """
+    known = prior.spread[:, 0] == 0
+    if not known.any():
+        return float("nan")
+    unit = max(map(max, prior.sizes)) / 640
+    start = joined(world.bundle, world.pairs)
+    spread = np.where(known[:, None], np.array([_FREE, 0.0, 0.0, 0.0]), prior.spread)
+    free = adjust(replace(start, spread=spread), 0.3 * unit, _STEPS, NOISE * unit, 1e-9)
+    off, freed = (residuals(each)[each.weight > 0] for each in (start, free))
+    if np.mean(np.minimum(freed, unit) ** 2) > _BETTER * np.mean(np.minimum(off, unit) ** 2):
+        return 0.0
+    return float(np.abs(free.lenses - start.lenses)[known, 0].max())
 
 
 def _halves(world: World, tracks: Tracks, keys: Keys, prior: LensPrior) -> float:

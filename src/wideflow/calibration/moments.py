@@ -31,7 +31,7 @@ Pixels = tuple[Floats, Floats]
 Matcher = Callable[[NDArray[np.uint8], NDArray[np.uint8]], tuple[NDArray[np.float32], NDArray[np.float32]]]
 
 FEWEST = 24  # matches of a moment that tells anything
-_TRUSTED = 0.5  # confidence of a dense match that counts
+_TRUSTED = 0.3  # confidence of a dense match that counts
 _LARGEST = 640  # longer side of the pictures that are matched densely, px
 _SHIFT = 1.5  # px that a dense match may be off below what it resolves
 _LEVEL, _QUIET = 8.0, 4.0  # px over which contrast is levelled, and grey levels that are noise

@@ -65,9 +65,7 @@ class World:
     support: float
 
 
-def build_world(
-    tracks: Tracks, moments: Moments, keys: Keys, prior: LensPrior, seed: int
-) -> World | None:
+def build_world(tracks: Tracks, moments: Moments, keys: Keys, prior: LensPrior, seed: int) -> World | None:
     """The world that most of the picture agrees with; None if no two moments can be tied together.
 
     Parameters
