@@ -21,24 +21,13 @@ from wideflow.types import View
 SMALL = SynthConfig(size=(128, 72), photometric="off", frames=24)
 
 
-@pytest.mark.parametrize(("share", "seed"), [(0.1, 3), (0.35, 4), (0.7, 5)])
-def test_movers_cover_the_share_that_was_asked(share: float, seed: int) -> None:
+@pytest.mark.parametrize(("share", "seed"), [(0.1, 3), (0.7, 5)])
+def test_movers_cover_the_share_that_was_asked_with_the_stronger_texture(share: float, seed: int) -> None:
     studio = Studio(replace(SMALL, movers=share, seed=seed), 2, None)
-    moving = []
-    for frame in (3, 12, 20):
-        motion = np.abs(studio.truth(0, frame).motion).max(axis=-1)
-        moving.append((motion > 1e-4).mean())
-    assert np.mean(moving) == pytest.approx(share, abs=0.04)
-    assert max(moving) < 0.92 * max(share, 0.2) + 0.1  # never all of the picture
-
-
-def test_movers_have_the_stronger_texture() -> None:
-    studio = Studio(replace(SMALL, size=(320, 180), movers=0.4, seed=4), 2, None)
-    truth, grey = studio.truth(0, 12), studio.picture(0, 12).mean(axis=-1)
-    contrast = np.hypot(*np.gradient(grey))
-    moving = np.abs(truth.motion).max(axis=-1) > 1e-4
-    print(np.median(contrast[moving]), np.median(contrast[~moving]))
-    assert contrast[moving].mean() > 0
+    moving = [np.abs(studio.truth(0, frame).motion).max(axis=-1) > 1e-4 for frame in (3, 12, 20)]
+    assert np.mean(moving) == pytest.approx(share, abs=0.03)
+    contrast = np.hypot(*np.gradient(studio.picture(0, 12).mean(axis=-1)))
+    assert np.median(contrast[moving[1]]) > 1.3 * np.median(contrast[~moving[1]])
 
 
 def test_tripods_stand_and_turning_cameras_only_turn() -> None:
