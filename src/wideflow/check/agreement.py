@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import cv2
 import numpy as np
@@ -75,7 +76,8 @@ class Agreement:
         seen = every >= 2
         return float(np.mean(good[seen] >= 0.5 * every[seen])) if seen.any() else 0.0
 
-    def _cells(self, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def _cells(self, chosen: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Chosen matches, and all of them, in each cell of the grid."""
         height, width = self.first.grey.shape
         column, row = np.clip((self.x + 0.5) / (width, height) * _GRID, 0, _GRID - 1).astype(np.int64).T
         cell = row * _GRID + column
