@@ -159,7 +159,7 @@ def table(outcomes: list[Outcome]) -> str:
     return "\n".join(lines)
 
 
-def run(root: Path, count: int = 50, seed: int = 0) -> list[Outcome]:
+def run(root: Path, count: int = 35, seed: int = 0) -> list[Outcome]:
     """All trials of a seed, by pictures on clips of some seconds and by sound on those that have it."""
     found = clips(root)
     silent = [clip for clip in found if not clip.video.has_sound]

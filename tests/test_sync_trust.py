@@ -6,8 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wideflow import Video
+from shared_data import shared
+from wideflow import Video, synchronise
 from wideflow.sync.coincidence import agreement, detail
+from wideflow.sync.doubts import WORDS, sentence
 from wideflow.sync.lags import correlation_width, peak_width
 from wideflow.sync.motion import MotionSeries, motion_series
 from wideflow.sync.movement import MotionMatch, match_motion
@@ -107,6 +109,8 @@ def test_movement_ahead_of_few_others_is_not_trusted() -> None:
     assert "few rivals" in found.doubts
     assert sure_movement().confidence > 0.8
     assert replace(sure_movement(), rivals=2.0).confidence < 0.5
+    in_two_seconds = np.linspace(0, 1.4, 200)  # of a fast camera
+    assert replace(sure_movement(), offsets=in_two_seconds).confidence < 0.5
     assert replace(sure_movement(), width=16).confidence < 0.1  # however far ahead, which frame is it
 
 
@@ -222,3 +226,26 @@ def test_geometry_whose_halves_disagree_needs_more_pairs_of_frames() -> None:
         assert alone.confidence < 0.5
         assert alone.doubts == ("few votes",)
         assert replace(alone, voices=16).confidence > 0.9
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "truth"),
+    [("badminton_cam02_25_89_1", "badminton_cam14_1_96_2", -2.4), ("pan18_first", "pan25_last", np.inf)],
+)
+def test_real_clips_that_cannot_be_synchronised_are_doubted(a: str, b: str, truth: float) -> None:
+    folder = shared("real/sync")
+    found = synchronise(folder / f"{a}.mp4", folder / f"{b}.mp4")
+    assert abs(found.offset_seconds - truth) <= 0.1 or found.confidence < 0.5
+    if found.confidence < 0.5:
+        assert found.reasons
+        assert found.notes[0].startswith("low confidence")
+        assert found.notes[0].endswith("give the offset with --offset")
+
+
+def test_doubts_all_have_words() -> None:
+    nothing = Election(0.0, lead=1.0, voices=3)
+    hopeless = replace(sure_movement(), lead=0.0, kinds=-2.0, parts=-1.0, rivals=1.0, width=20)
+    named = {*nothing.doubts, *hopeless.doubts}
+    assert {"no lead", "kinds", "parts", "few rivals", "broad", "few votes"} == named
+    assert named < set(WORDS)
+    assert WORDS["parts"] in sentence(0.5, "movement", 0.2, ("parts", "kinds"))

@@ -26,7 +26,7 @@ _PART = 0.8  # share of half the common time that must overlap when the half is 
 _SHORTEST_PART = 8  # steps
 _MANY = 9.0  # independent offsets: being ahead of more of them is no better
 _ALONE = -1.2  # lead of the last kind but one below which one kind speaks for all
-_EXAMINED = 45  # offsets, with those of the peak itself
+_EXAMINED = 45, 3.0  # offsets, with those of the peak itself, and seconds that they span
 _NARROWEST = 2  # steps: the series are smooth, so a narrower peak is none
 _WIDEST = 12.5  # steps of a peak that can tell the frame
 
@@ -69,7 +69,8 @@ class MotionMatch:
 
         A logistic regression on clips of one event, with clips of different events and of different moments
         as counter-examples, which count three times. However good the rest, it is not enough that one kind of
-        movement finds the offset (a lamp may flicker twice), nor that few offsets were examined.
+        movement finds the offset (a lamp may flicker twice), nor that few offsets were examined: in a second
+        or two hardly anything happens twice.
         """
         if self.width < _NARROWEST:
             return 0.0
@@ -81,8 +82,13 @@ class MotionMatch:
         )
         several = 1 / (1 + np.exp((_ALONE - self.kinds) / 0.2))
         narrow = 1 / (1 + np.exp((self.width - _WIDEST) / 0.7))
-        examined = 1 - np.exp(-((len(self.offsets) / _EXAMINED) ** 4))
+        examined = 1 - np.exp(-(self._examined**4))
         return float(several * narrow * examined / (1 + np.exp(8.55 - evidence)))
+
+    @property
+    def _examined(self) -> float:
+        """Offsets that were examined, as a multiple of what is enough."""
+        return min(len(self.offsets) / _EXAMINED[0], float(np.ptp(self.offsets)) / _EXAMINED[1])
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -91,7 +97,7 @@ class MotionMatch:
             "no lead": self.lead < 1.2,
             "kinds": self.kinds < 0,
             "parts": self.parts < 0,
-            "few rivals": self.rivals < 7 or len(self.offsets) < _EXAMINED,
+            "few rivals": self.rivals < 7 or self._examined < 1,
             "broad": self.width >= _WIDEST,
         }
         return tuple(name for name, doubted in found.items() if doubted)
