@@ -91,10 +91,9 @@ def test_cameras_of_every_frame_are_found_kept_and_the_same_again(
     assert json.loads(json.dumps(report.as_dict()))["scale"] == "free"
     # killed during the last step: the others are not done again, and the result has the same bits
     (kept,) = tmp_path.iterdir()
-    (kept / "adjust.npz").write_bytes((kept / "adjust.npz").read_bytes()[:1000])
-    monkeypatch.setattr("wideflow.calibration.network.detect", None)
-    monkeypatch.setattr("wideflow.calibration.network.match", None)
-    monkeypatch.setattr("wideflow.calibration.register.follow_between", None)
+    (kept / "motion.npz").write_bytes((kept / "motion.npz").read_bytes()[:100])
+    monkeypatch.setattr("wideflow.calibration.answer.dense_matches", None)
+    monkeypatch.setattr("wideflow.calibration.answer.sparse_matches", None)
     again = calibrate(*opened(folder), truth.cameras, QUICK, tmp_path)
     for one, two in zip(found.rig.frames, again.rig.frames, strict=True):
         assert (one.views[0].cam_from_world == two.views[0].cam_from_world).all()
@@ -112,8 +111,8 @@ def test_tripods_have_one_pose_and_their_focal_lengths_are_said_to_be_a_guess(tm
     assert max(rotation_errors(found.rig, truth)) < 0.2
     guessed = calibrate(a, b, pairs, (None, None), QUICK).report
     assert guessed.intrinsics_source == ("guessed", "guessed")
-    assert [doubt.grade for doubt in guessed.doubts] == ["weak"]
-    assert "--intrinsics-a" in guessed.doubts[0].remedy
+    assert "poor" in [doubt.grade for doubt in guessed.doubts]
+    assert any("--intrinsics-a" in doubt.remedy for doubt in guessed.doubts)
 
 
 def test_portrait_against_landscape(tmp_path: Path) -> None:

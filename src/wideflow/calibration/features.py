@@ -14,8 +14,6 @@ _RATIO = 0.85  # of the distances to the nearest and second-nearest descriptor
 _CONTRAST = 0.015  # lower than usual: plain walls have weak texture only
 _SAME = 1e-6  # squared distance of descriptors that are equal but for rounding
 _FEWEST = 8
-_STILL = 1.0  # px of a picture 640 wide within which a point has not moved
-_STILL_SHARE = 0.6  # of the points that have not moved if the camera has not
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,21 +63,6 @@ def match(a: Features, b: Features) -> NDArray[np.int32]:
     chosen = chosen[back == chosen]
     pairs = np.stack([chosen, nearest[chosen]], axis=1).astype(np.int32)
     return _one_per_place(pairs, a.xy, b.xy)
-
-
-def stands_still(frames: list[Features], width: int) -> bool:
-    """Whether most points are at the same place in all pictures of a camera."""
-    near = _STILL * width / 640
-    if len(frames) < 2:
-        return False
-    for features in frames[1:]:
-        pairs = match(frames[0], features)
-        if len(pairs) < _FEWEST:
-            return False
-        moved = np.linalg.norm(frames[0].xy[pairs[:, 0]] - features.xy[pairs[:, 1]], axis=1)
-        if np.mean(moved < near) < _STILL_SHARE:
-            return False
-    return True
 
 
 def _unit(descriptors: NDArray[np.uint8]) -> NDArray[np.float32]:

@@ -72,8 +72,3 @@ def choose_keyframes(
     count = int(np.clip(np.ceil(path[-1]) + 1, min(fewest, len(usable)), most))
     places = np.searchsorted(path, np.linspace(0, path[-1], count) - 1e-9)
     return np.unique(usable[np.clip(places, 0, len(usable) - 1)])
-
-
-def neighbours(count: int) -> list[tuple[int, int]]:
-    """Which of ``count`` key frames of one camera are compared: near ones, and a few far ones."""
-    return [(i, i + gap) for gap in (1, 2, 4, 8, 16) for i in range(count - gap)]

@@ -1,0 +1,200 @@
+"""The solver of calibration on points whose cameras are known: adjustment, bodies that move, one world."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from wideflow.calibration.bundle import Bundle, adjust, covariance, joined, parted, resect, residuals
+from wideflow.calibration.keys import Keys, number_poses, stands_still
+from wideflow.calibration.lens import LensPrior
+from wideflow.calibration.moments import solve_moments
+from wideflow.calibration.spread import left_out
+from wideflow.calibration.tracks import Tracks, join_tracks
+from wideflow.calibration.world import build_world
+
+SIZE = (640, 360)
+LENS = np.array([[np.log(600.0), 322, 175, -0.05], [np.log(570.0), 317, 184, 0.02]])
+KEYS = 8
+
+
+def pixels(lens: np.ndarray, pose: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """A projection of its own, to hold the solver's against."""
+    local = points @ pose[:, :3].T + pose[:, 3]
+    flat = local[:, :2] / local[:, 2:]
+    return np.exp(lens[0]) * flat * (1 + lens[3] * (flat**2).sum(axis=1, keepdims=True)) + lens[1:3]
+
+
+def hands(rng: np.random.Generator, count: int) -> np.ndarray:
+    """Poses (count, 2, 3, 4) of two cameras 14 degrees and 1.2 apart, held in the hand."""
+    poses = np.empty((count, 2, 3, 4))
+    for k in range(count):
+        for camera in (0, 1):
+            turn = Rotation.from_rotvec(rng.normal(0, 0.04, 3) + (0, 0.25 * camera, 0)).as_matrix()
+            centre = rng.normal(0, 0.08, 3) + (1.2 * camera, 0, 0)
+            poses[k, camera] = np.column_stack([turn, -turn @ centre])
+    return poses
+
+
+def seen(xy: np.ndarray) -> np.ndarray:
+    return ((xy > 0) & (xy < np.array(SIZE))).all(axis=1)
+
+
+@pytest.fixture(scope="module")
+def bundle() -> tuple[Bundle, Bundle]:
+    """A bundle that is right but for noise of 0.2 px, and one to start from."""
+    rng = np.random.default_rng(0)
+    points = rng.uniform((-2, -1.2, 4), (2, 1.2, 8), (800, 3))
+    poses = hands(rng, KEYS).reshape(-1, 3, 4)
+    pose, point = (each.ravel() for each in np.meshgrid(np.arange(2 * KEYS), np.arange(len(points))))
+    camera = np.arange(2 * KEYS) % 2
+    xy = np.empty((len(pose), 2))
+    for n in range(2 * KEYS):
+        xy[pose == n] = pixels(LENS[n % 2], poses[n], points)
+    prior = np.array([[np.log(512.0), 319.5, 179.5, 0.0]] * 2)
+    spread = np.array([[0.25, 6.4, 6.4, 0.06]] * 2)
+    true = Bundle(
+        LENS,
+        prior,
+        spread,
+        poses,
+        camera,
+        np.arange(2 * KEYS) == 0,
+        points,
+        pose,
+        point,
+        xy + rng.normal(0, 0.2, xy.shape),
+        np.ones(len(pose)),
+    )
+    turn = Rotation.from_rotvec(np.where(true.fixed[:, None], 0, rng.normal(0, 0.01, (2 * KEYS, 3))))
+    moved = turn.as_matrix() @ poses
+    start = replace(true, lenses=prior, poses=moved, points=points + rng.normal(0, 0.1, points.shape))
+    return true, start
+
+
+def test_adjustment_finds_lenses_poses_and_points(bundle: tuple[Bundle, Bundle]) -> None:
+    true, start = bundle
+    assert np.median(residuals(start)) > 5
+    found = adjust(adjust(start, 2.0, 30, 0.2), 0.5, 30, 0.2)
+    assert np.median(residuals(found)) < 0.25
+    assert np.exp(found.lenses[:, 0]) == pytest.approx(np.exp(LENS[:, 0]), rel=0.004)
+    assert found.lenses[:, 1:3] == pytest.approx(LENS[:, 1:3], abs=1.0)
+    assert found.lenses[:, 3] == pytest.approx(LENS[:, 3], abs=0.005)
+    # what it says of its own uncertainty is about as large as its error
+    sigma = 0.2 * np.sqrt(np.diag(covariance(found, 0.5)))[[0, 4]]
+    assert (np.abs(found.lenses[:, 0] - LENS[:, 0]) < 4 * sigma).all()
+    assert (sigma > 1e-5).all()
+
+
+def test_wrong_sightings_do_little_and_known_lenses_stay(bundle: tuple[Bundle, Bundle]) -> None:
+    true, start = bundle
+    rng = np.random.default_rng(1)
+    wrong = rng.random(len(true.xy)) < 0.1
+    xy = np.where(wrong[:, None], true.xy + rng.uniform(-40, 40, true.xy.shape), true.xy)
+    known = replace(start, lenses=LENS, spread=np.zeros((2, 4)), xy=xy)
+    found = adjust(adjust(known, 2.0, 20), 0.5, 20)
+    assert (found.lenses == LENS).all()
+    assert np.median(residuals(found)[~wrong]) < 0.3
+    assert np.median(residuals(found)[wrong]) > 10
+
+
+def test_bundles_that_share_lenses_are_joined_and_parted(bundle: tuple[Bundle, Bundle]) -> None:
+    true, start = bundle
+    both = adjust(joined(start, start), 2.0, 20, 0.2)
+    one, two = parted(both, start, start)
+    assert (one.lenses == two.lenses).all()
+    assert np.median(residuals(one)) < 1
+    assert np.median(residuals(two)) < 1
+
+
+def test_a_camera_is_placed_by_points(bundle: tuple[Bundle, Bundle]) -> None:
+    true, _ = bundle
+    own = true.pose == 5
+    pose, off = resect(LENS[1], true.poses[7], true.points, true.xy[own], np.ones(np.count_nonzero(own)), 1.0)
+    assert pose == pytest.approx(true.poses[5], abs=0.01)
+    assert np.median(off) < 0.3
+
+
+def filmed(moving: float, speed: float) -> tuple[dict, Tracks, Keys, np.ndarray, np.ndarray]:
+    """Matches and tracks of a scene a part of which slides to the side as one board, true poses, who moves."""
+    rng = np.random.default_rng(3)
+    poses = hands(rng, KEYS)
+    number = 500
+    points = rng.uniform((-2.2, -1.2, 4), (2.2, 1.2, 8), (number, 3))
+    mover = np.zeros(number, bool)
+    mover[: int(moving * number)] = True
+    points[mover, 2] = 4.5  # a board
+    matches, followed, who = {}, {}, []
+    for key in range(0, KEYS, 2):
+        at = points + np.where(mover[:, None], (speed * key, 0, 0), 0)
+        xy = [pixels(LENS[c], poses[key, c], at) for c in (0, 1)]
+        both = seen(xy[0]) & seen(xy[1])
+        matches[key] = tuple(each[both] + rng.normal(0, 0.15, (both.sum(), 2)) for each in xy)
+        who.append(mover[both])
+        for camera in (0, 1):
+            followed[key, camera] = {}
+            for other in range(KEYS):
+                if other == key:
+                    continue
+                then = points[both] + np.where(mover[both][:, None], (speed * other, 0, 0), 0)
+                there = pixels(LENS[camera], poses[other, camera], then)
+                good = np.flatnonzero(seen(there))
+                followed[key, camera][other] = good, there[good] + rng.normal(0, 0.1, (len(good), 2))
+    frames = np.arange(KEYS)
+    keys = number_poses(frames, (frames, frames), ([], []), (False, False))
+    return matches, join_tracks(matches, followed), keys, poses, np.concatenate(who)
+
+
+def unknown_lenses() -> LensPrior:
+    mean = np.array([[np.log(512.0), 319.5, 179.5, 0.0]] * 2)
+    spread = np.array([[0.25, 6.4, 6.4, 0.06]] * 2)
+    return LensPrior((None, None), (SIZE, SIZE), mean, spread, ("self-calibrated", "self-calibrated"))
+
+
+@pytest.mark.parametrize("moving", [0.1, 0.45])
+def test_one_world_is_what_stands_still(moving: float) -> None:
+    matches, tracks, keys, poses, mover = filmed(moving, 0.12)
+    prior = unknown_lenses()
+    moments = solve_moments(matches, prior)
+    assert moments is not None
+    assert set(moments.poses) == set(matches)
+    world = build_world(tracks, moments, keys, prior, 0)
+    assert world is not None
+    assert world.placed.all()
+    assert world.static[mover].mean() < 0.05
+    assert world.static[~mover].mean() > 0.6
+    assert np.exp(world.bundle.lenses[:, 0]) == pytest.approx(np.exp(LENS[:, 0]), rel=0.02)
+    turns = []
+    for key in range(KEYS):
+        found = [world.bundle.poses[keys.pose[c, key]][:, :3] for c in (0, 1)]
+        R = found[1] @ found[0].T @ (poses[key, 1, :, :3] @ poses[key, 0, :, :3].T).T
+        turns.append(np.degrees(Rotation.from_matrix(R).magnitude()))
+    assert np.median(turns) < 0.3
+    others = left_out(world, tracks, prior)
+    assert len(others) == 8
+    spread = np.std([other.lenses[:, 0] for other in others], axis=0) * np.sqrt(7)
+    assert (spread < 0.05).all()
+    assert (np.abs(world.bundle.lenses[:, 0] - LENS[:, 0]) < 6 * spread).all()
+
+
+def test_moments_without_geometry_give_nothing() -> None:
+    rng = np.random.default_rng(0)
+    noise = {0: (rng.uniform(0, 300, (10, 2)), rng.uniform(0, 300, (10, 2)))}
+    assert solve_moments(noise, unknown_lenses()) is None
+
+
+def test_a_camera_stands_still_if_most_points_do() -> None:
+    still, moved = np.full(100, 0.1), np.full(100, 5.0)
+    assert stands_still([still, np.concatenate([still, moved[:40]])], 640)
+    assert not stands_still([still, moved], 640)
+    assert not stands_still([], 640)
+
+
+def test_a_frame_that_is_shown_twice_has_one_pose() -> None:
+    frames = np.arange(4), np.array([0, 0, 1, 2])
+    keys = number_poses(np.arange(4), frames, ([], []), (False, False))
+    assert keys.pose.tolist() == [[0, 1, 2, 3], [4, 4, 5, 6]]
+    assert keys.camera.tolist() == [0, 0, 0, 0, 1, 1, 1]
+    tripod = number_poses(np.arange(4), frames, ([], []), (True, False))
+    assert tripod.pose[0].tolist() == [0, 0, 0, 0]
