@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import calibrate, filling, frames, match, pictures, refine, sync
+from benchmarks import calibrate, confidence, filling, frames, match, pictures, refine, sync
 
 BENCHMARKS = {
     "frames": frames.main,  # the table of speed and memory
@@ -10,6 +10,7 @@ BENCHMARKS = {
     "pictures": pictures.main,
     "filling": filling.main,
     "refine": refine.main,
+    "confidence": confidence.main,
     "sync": sync.main,
     "calibrate": calibrate.main,
 }

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from wideflow.calibration import calibrate
+from wideflow.pipeline.cameras import calibrate
 from wideflow.errors import WideflowError
 from wideflow.geometry import (
     camera_to_world,

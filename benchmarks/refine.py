@@ -23,7 +23,15 @@ from wideflow.evaluate.metrics import depth_scores, flow_scores, motion_scores
 from wideflow.filling import fill, find_occluded
 from wideflow.geometry import fundamental_matrix
 from wideflow.matching import match
-from wideflow.refine import FlowLoop, Refinement, close_loop, lift_flows, refine_flows
+from wideflow.refine import (
+    Evidence,
+    FlowLoop,
+    Refinement,
+    close_loop,
+    lift_flows,
+    match_noise,
+    refine_flows,
+)
 from wideflow.synth import SynthConfig, render
 
 ANGLES = (8, 15, 25)
@@ -76,9 +84,14 @@ def _measure(scene: HandheldScene) -> None:
         result, seconds = _timed(pictures, fundamental, start, config)
         _row(scene, name, result.flows, seconds / unit)
         if name == "refine":
-            lifted = lift_flows(
-                *frames, result.flows, found["stereo"].forward.confidence, loop_error, result.penalty
+            evidence = Evidence(
+                ~hidden["stereo"],
+                found["stereo"].forward.confidence,
+                loop_error,
+                np.linalg.norm(result.flows.stereo - start.stereo, axis=2),
+                match_noise(a, b, frames[0], result.flows.stereo),
             )
+            lifted = lift_flows(*frames, result.flows, evidence)
     _confidence(scene, lifted.depth, lifted.confidence)
 
 

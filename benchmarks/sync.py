@@ -1,6 +1,6 @@
 """Synchronisation: error, confidence and time, by sound and by pictures, on clips whose offset is known.
 
-WIDEFLOW_DATA names the folder with the measuring data (`sync/`, `audio/`, `handheld/clip12`);
+WIDEFLOW_DATA names the folder with the measuring data (`sync/`, `real/sync`, `audio/`, `handheld/clip12`);
 WIDEFLOW_CLIPS one with rendered clips (each with a.mp4, b.mp4 and truth.json), which are rendered otherwise.
 """
 
@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks import sync_trials
 from wideflow.config import SyncConfig
 from wideflow.errors import WideflowError
 from wideflow.sync import synchronise
@@ -30,11 +31,14 @@ HEAD = "| clips | by | method | error | frames | confidence | time |\n|---|---|-
 
 
 def main() -> None:
-    """Print one table."""
+    """Print the table of clips with a known offset, and those of the trials of the confidence."""
     print(HEAD)
     with tempfile.TemporaryDirectory() as folder:
         for case in (*_recorded(), *_rendered(Path(os.environ.get("WIDEFLOW_CLIPS", folder)))):
             _row(*case)
+    root = Path(os.environ.get("WIDEFLOW_DATA", "nowhere"))
+    if (root / "sync").exists():
+        print("\n" + sync_trials.table(sync_trials.run(root)))
 
 
 def _row(name: str, a: Path, b: Path, truth: float, use: str) -> None:

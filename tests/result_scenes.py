@@ -58,7 +58,7 @@ _SUMMARY = {
         "registered": [3, 3],
         "reprojection_error": 0.4,
         "inliers_across": 320,
-        "weak": None,
+        "doubts": [],
     },
     "settings": {"match": {"particles": 3}},
     "versions": {"wideflow": "0.1.0", "python": "3.11"},

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import room
+from shared_data import shared
 from wideflow import Rig, Video, calibrate
 from wideflow.calibration import check_rig, fit_rig
 from wideflow.calibration.lens import fitted_camera
@@ -83,7 +84,7 @@ def test_cameras_of_every_frame_are_found_kept_and_the_same_again(
     report = found.report
     assert report.registered == (8, 8)
     assert report.static == (False, False)
-    assert report.weak is None
+    assert report.doubts == ()
     assert report.reprojection_error_median < 0.5
     assert report.inliers_across > 50
     assert np.allclose(report.axis_angle, 14, atol=4)
@@ -105,14 +106,24 @@ def test_tripods_have_one_pose_and_their_focal_lengths_are_said_to_be_a_guess(tm
     a, b, pairs = opened(tmp_path)
     found = calibrate(a, b, pairs, truth.cameras, QUICK)
     assert found.report.static == (True, True)
-    assert found.report.weak is None
+    assert found.report.doubts == ()
     poses = np.array([[view.cam_from_world for view in frame.views] for frame in found.rig.frames])
     assert (poses == poses[0]).all()
     assert max(rotation_errors(found.rig, truth)) < 0.2
     guessed = calibrate(a, b, pairs, (None, None), QUICK).report
     assert guessed.intrinsics_source == ("guessed", "guessed")
-    assert guessed.weak is not None
-    assert "--intrinsics-a" in guessed.weak
+    assert [doubt.grade for doubt in guessed.doubts] == ["weak"]
+    assert "--intrinsics-a" in guessed.doubts[0].remedy
+
+
+def test_portrait_against_landscape(tmp_path: Path) -> None:
+    truth = room.film(tmp_path, 8, size_b=(240, 320))
+    a, b, pairs = opened(tmp_path)
+    assert (a.size, b.size) == ((320, 240), (240, 320))
+    found = calibrate(a, b, pairs, truth.cameras, QUICK)
+    assert len(found.rig.frames) == 8
+    assert np.median(rotation_errors(found.rig, truth)) < 0.25
+    assert found.report.doubts == ()
 
 
 @pytest.mark.parametrize(
@@ -220,23 +231,32 @@ def test_a_given_rig_is_checked_against_the_pictures(clip: tuple[Path, Rig]) -> 
     folder, truth = clip
     a, b, pairs = opened(folder)
     good = check_rig(truth, a, b, pairs)
-    assert good.weak is None
+    assert good.doubts == ()
     assert good.reprojection_error_median < 0.5
     assert good.registered == (8, 8)
     swapped = Rig(
         truth.cameras[::-1],
         tuple(RigFrame(f.index, f.times, (f.views[1], f.views[0])) for f in truth.frames),
     )
-    with pytest.raises(InputError, match="does not fit these videos"):
-        check_rig(swapped, a, b, pairs)
+    (wrong,) = check_rig(swapped, a, b, pairs).doubts
+    assert (wrong.grade, "does not fit these videos" in wrong.sentence) == ("poor", True)
     late = Rig(truth.cameras, tuple(replace(f, times=(f.times[0] + 3, f.times[1])) for f in truth.frames))
-    assert "times" in str(check_rig(late, a, b, pairs).weak)
+    (doubt,) = check_rig(late, a, b, pairs).doubts
+    assert (doubt.grade, "times differ" in doubt.sentence) == ("weak", True)
     elsewhere = Rig(truth.cameras, tuple(replace(f, index=f.index + 50) for f in truth.frames))
     with pytest.raises(InputError, match="frames 50 to 57"):
         check_rig(elsewhere, a, b, pairs)
     small = with_cameras(truth, tuple(replace_camera(camera, 0.5) for camera in truth.cameras))
     assert np.allclose(fit_rig(small, a, b).cameras[0].K, truth.cameras[0].K)
-    assert check_rig(small, a, b, pairs).weak is None
+    assert check_rig(small, a, b, pairs).doubts == ()
+
+
+def test_a_measured_rig_that_few_matches_can_check_is_not_poor() -> None:
+    folder = shared("real/hall49")
+    report = check_rig(read_rig(folder / "rig.json"), *opened(folder))
+    (doubt,) = report.doubts
+    assert (doubt.grade, "could not be checked" in doubt.sentence) == ("weak", True)
+    assert report.as_dict()["reprojection_error_median"] is None
 
 
 def replace_camera(camera: Camera, factor: float) -> Camera:

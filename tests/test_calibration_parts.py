@@ -1,5 +1,6 @@
 """The parts of calibration against closed forms and properties."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from wideflow.calibration.keyframes import choose_keyframes, neighbours
 from wideflow.calibration.lens import first_lenses, focal_in_notes
 from wideflow.calibration.problem import Model, Sightings, model_from_arrays, to_arrays
 from wideflow.calibration.process import run_colmap
-from wideflow.calibration.report import CalibrationReport, why_weak
+from wideflow.calibration.report import CalibrationReport, doubts_about
 from wideflow.calibration.steps import Steps, video_state
 from wideflow.cli.calibrate import parse_frames
 from wideflow.errors import InputError, MissingExtraError
@@ -27,6 +28,7 @@ from wideflow.geometry import (
     world_to_camera,
 )
 from wideflow.types import RigFrame, View
+from wideflow.verdict import findings_from
 from wideflow.video.write import write_video
 
 
@@ -158,21 +160,31 @@ BASE = CalibrationReport(50, (50, 50), 0.4, 0.3, 900, 200.0, 12.0, (1.0,), (12.0
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "grade", "said"),
     [
-        ({}, None),
-        ({"inliers_across": 8.0}, "overlap"),
-        ({"registered": (50, 12)}, "12 of 50"),
-        ({"ray_angle": 0.4}, "farther apart"),
-        ({"reprojection_error_median": 3.0}, "3.0 px"),
-        ({"focal_lengths": (600.0, 9000.0)}, "camera B"),
-        ({"intrinsics_source": ("guessed", "guessed")}, "--intrinsics-a"),
+        ({"inliers_across": 25.0}, "weak", "overlap"),
+        ({"inliers_across": 0.0}, "poor", "share only 0 points"),
+        ({"registered": (50, 40)}, "weak", "40 of 50"),
+        ({"registered": (50, 1)}, "poor", "1 of 50"),
+        ({"ray_angle": 0.4}, "weak", "farther apart"),
+        ({"reprojection_error_median": 3.0}, "weak", "3.0 px"),
+        ({"focal_lengths": (600.0, 9000.0)}, "poor", "camera B"),
+        ({"intrinsics_source": ("guessed", "guessed")}, "weak", "--intrinsics-a"),
     ],
 )
-def test_weak_calibrations_are_said_to_be_weak(change: dict[str, object], said: str | None) -> None:
-    sentence = why_weak(replace(BASE, **change), (640, 640))
-    assert (sentence is None) == (said is None)
-    assert said is None or said in sentence
+def test_weak_calibrations_are_said_to_be_weak(change: dict[str, object], grade: str, said: str) -> None:
+    (doubt,) = doubts_about(replace(BASE, **change), (640, 640))
+    assert (doubt.topic, doubt.grade) == ("Calibration", grade)
+    assert said in doubt.words
+
+
+def test_every_doubt_is_said_and_kept() -> None:
+    assert doubts_about(BASE, (640, 640)) == ()
+    bad = replace(BASE, inliers_across=3.0, focal_lengths=(10.0, 600.0))
+    doubts = doubts_about(bad, (640, 640))
+    assert len(doubts) == 2
+    kept = json.loads(json.dumps(replace(bad, doubts=doubts).as_dict()))["doubts"]
+    assert findings_from(kept) == doubts
 
 
 def test_steps_are_kept_until_something_changes(tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ import pytest
 
 from refine_scenes import MOTION, plane_scene
 from wideflow.errors import InputError
+from wideflow.evaluate.sample import rectified_frame
 from wideflow.geometry import points_from_depth
-from wideflow.refine import FlowLoop, lift_flows
+from wideflow.refine import Evidence, FlowLoop, lift_flows, match_noise
 from wideflow.types import RigFrame, View
 
 SCENE = plane_scene((64, 48), (72, 50))
@@ -84,21 +85,57 @@ def test_nearly_parallel_rays_are_marked() -> None:
 
 def test_every_doubt_lowers_confidence() -> None:
     def odds(flows: FlowLoop = SCENE.flows, **doubts: np.ndarray) -> float:
-        confidence = float(lift_flows(*SCENE.frames, flows, **doubts).confidence[20, 30])
+        sharp = {"visible": flows.stereo_visible, "noise": of(0.01)}
+        evidence = Evidence(**(sharp | doubts))
+        confidence = float(lift_flows(*SCENE.frames, flows, evidence).confidence[20, 30])
         assert 0 < confidence < 1
         return confidence / (1 - confidence)
 
     def of(value: float) -> np.ndarray:
         return np.full(SCENE.depth.shape, value, np.float32)
 
-    sure = odds(match_confidence=of(1), loop_error=of(0), penalty=of(0))
+    sure = odds(match_confidence=of(1), loop_error=of(0), moved=of(0), spread=of(0))
     assert sure > 10
-    assert odds(match_confidence=of(0.1), loop_error=of(0), penalty=of(0)) < 0.5 * sure
-    assert odds(match_confidence=of(1), loop_error=of(np.inf), penalty=of(0)) < 0.5 * sure
-    assert odds(match_confidence=of(1), loop_error=of(0), penalty=of(60)) < 0.5 * sure
-    hidden = replace(SCENE.flows, stereo_visible=np.zeros(SCENE.depth.shape, bool))
-    assert odds(hidden, match_confidence=of(1), loop_error=of(0), penalty=of(0)) < 0.1 * sure
-    assert odds(penalty=of(np.nan)) > 0
+    assert odds() == pytest.approx(sure, rel=1e-3)  # what is not told does not speak against a depth
+    assert odds(match_confidence=of(0.1)) < 0.5 * sure
+    assert odds(loop_error=of(np.inf)) < 0.8 * sure
+    assert odds(moved=of(2)) < 0.2 * sure
+    assert odds(noise=of(0.5)) < 0.1 * sure
+    assert odds(spread=of(0.02)) < 0.1 * sure
+    assert odds(visible=np.zeros(SCENE.depth.shape, bool)) < 0.6 * sure
+    jump = SCENE.flows.stereo.copy()
+    jump[:, 32:] -= (3, 0)  # a surface ends two pixels beside the pixel that is judged
+    assert odds(replace(SCENE.flows, stereo=jump)) < 0.3 * sure
+
+
+def test_plain_and_noisy_pictures_hold_a_match_less() -> None:
+    """The noise of a match follows contrast and noise, not gain; only contrast along the line counts."""
+    a, b = SCENE.pictures[:2]
+    frame, stereo = SCENE.frames[0], SCENE.flows.stereo
+    rng = np.random.default_rng(0)
+
+    def noise_of(contrast: float, sigma: float, gain: float = 1.0) -> float:
+        pair = [
+            0.5 + contrast * (picture - 0.5) + sigma * rng.normal(size=picture.shape) for picture in (a, b)
+        ]
+        first, second = (picture.astype(np.float32) for picture in (pair[0], gain * pair[1]))
+        return float(np.median(match_noise(first, second, frame, stereo)))
+
+    clean = noise_of(1, 0.002)
+    assert clean < 0.11
+    assert noise_of(1, 0.1) > 1.5 * clean
+    assert noise_of(0.05, 0.03) > 5 * noise_of(1, 0.03)
+    assert noise_of(0, 0.03) > 1  # noise alone is no texture
+    assert noise_of(1, 0.01, gain=0.7) == pytest.approx(noise_of(1, 0.01), rel=0.1)
+    height, width = stereo.shape[:2]
+    rows = np.broadcast_to(np.sin(np.arange(height))[:, None, None] / 4 + 0.5, (height, width, 3))
+    rectified = rectified_frame((width, height), 60.0, (32.0, 24.0), 0.5)
+    still = np.zeros_like(stereo)
+    stripes = rows.astype(np.float32)
+    assert match_noise(stripes, stripes, rectified, still).min() > 1
+    across = np.ascontiguousarray(stripes.transpose(1, 0, 2)[:height, :])
+    across = np.tile(across, (1, 2, 1))[:, :width]
+    assert np.median(match_noise(across, across, rectified, still)) < 0.15
 
 
 def test_flows_of_another_picture_are_refused() -> None:

@@ -17,10 +17,10 @@ from result_scenes import perfect_result
 from wideflow.errors import FileError
 from wideflow.report import write_report
 from wideflow.report.cloud import moment_cloud, pack, point_stride
-from wideflow.report.overview import Shares, camera_motion, spread
+from wideflow.report.overview import camera_motion
 from wideflow.report.panels import colour_fit, overlay
-from wideflow.report.verdict import calibration_finding, overall, sync_finding, trust_finding, verdict
-from wideflow.results import Result
+from wideflow.results import Result, spread
+from wideflow.verdict import Finding, Verdict
 
 PANELS = ("a", "b", "stereo", "depth", "occluded", "confidence", "overlay")
 
@@ -134,12 +134,30 @@ def test_names_and_settings_cannot_become_markup(tmp_path: Path, folder: Path) -
     summary["settings"] = {evil: evil}
     summary["sync"]["method"] = evil
     summary["calibration"]["weak"] = evil
+    summary["calibration"]["doubts"] = [{"topic": evil, "grade": "weak", "sentence": evil, "remedy": evil}]
     summary["truth"] = {evil: evil}
     (tmp_path / "summary.json").write_text(json.dumps(summary))
     page = Path(write_report(tmp_path)).read_text()
     assert "<script>alert" not in page.lower()
     assert "<img src=x" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;.mp4" in page
+
+
+def test_the_report_shows_the_verdict_of_the_run_and_no_other(tmp_path: Path, folder: Path) -> None:
+    for name in ("result.zarr", "rig.json"):
+        (tmp_path / name).symlink_to(folder / name)
+    summary = json.loads((folder / "summary.json").read_text())
+    kept = Verdict((Finding("Calibration", "poor", "The cameras contradict each other.", "Give --rig."),))
+    (tmp_path / "summary.json").write_text(json.dumps({**summary, "verdict": kept.as_dict()}))
+    assert Result(tmp_path).verdict == kept
+    page = Path(write_report(tmp_path)).read_text()
+    assert "Do not trust this result yet." in page
+    assert "The cameras contradict each other." in page
+    assert "Calibrated to" not in page
+    # a verdict that is damaged is judged anew
+    damaged = kept.as_dict() | {"findings": [{"topic": "Calibration", "grade": "fine"}]}
+    (tmp_path / "summary.json").write_text(json.dumps({**summary, "verdict": damaged}))
+    assert Result(tmp_path).verdict.headline == "It worked."
 
 
 @pytest.mark.parametrize("summary", [{}, {"sync": None, "calibration": 3, "truth": [], "inputs": "a"}])
@@ -168,71 +186,6 @@ def test_a_failing_write_leaves_the_old_report(folder: Path, monkeypatch: pytest
 def test_no_result_no_report(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"holds no result\.zarr"):
         write_report(tmp_path)
-
-
-def test_sync_in_words() -> None:
-    good = {"offset_seconds": -0.5, "method": "sound", "confidence": 0.9, "pair_error_mean": 0.004}
-    assert sync_finding(good).grade == "good"
-    assert "A started 0.500 s after B, found by sound (90 % sure)" in sync_finding(good).sentence
-    assert sync_finding(good).remedy == ""
-    unsure = sync_finding({**good, "confidence": 0.4})
-    assert unsure.grade == "weak"
-    assert unsure.sentence.startswith("Perhaps synchronised")
-    assert "--offset" in unsure.remedy
-    assert sync_finding({**good, "confidence": 0.1}).grade == "poor"
-    late = sync_finding({**good, "pair_error_mean": 0.015})
-    assert late.grade == "weak"
-    assert "60 frames" in late.remedy
-    given = sync_finding({"offset_seconds": 0.2, "method": "given", "confidence": 1.0})
-    assert given.sentence == "Synchronised as you said: B started 0.200 s after A."
-
-
-def test_calibration_in_words() -> None:
-    good = {
-        "source": "structure from motion",
-        "reprojection_error": 0.4,
-        "frames": 10,
-        "registered": [10, 10],
-    }
-    angles = np.array([14.0, 15.0, 16.0])
-    found = calibration_finding(good, angles)
-    assert found.sentence == "Calibrated to 0.4 px by structure from motion; the cameras look 15° apart."
-    assert (found.grade, found.remedy) == ("good", "")
-    weak = calibration_finding({**good, "weak": "the cameras share only 3 points; film closer"}, angles)
-    assert weak.grade == "weak"
-    assert weak.remedy == "The cameras share only 3 points; film closer."
-    assert calibration_finding({**good, "reprojection_error": 2.0}, angles).grade == "weak"
-    assert calibration_finding({**good, "reprojection_error": 9.0}, angles).grade == "poor"
-    assert "8 of 10 frames" in calibration_finding({**good, "registered": [10, 8]}, angles).sentence
-    assert "closer together" in calibration_finding(good, np.array([70.0])).remedy
-
-
-def shares(*trusted: float, known: float = 1.0) -> Shares:
-    count = len(trusted)
-    return Shares(np.arange(count), np.array(trusted), np.full(count, 0.2), np.full(count, known))
-
-
-def test_trust_in_words() -> None:
-    good = trust_finding(shares(0.5, 0.6, 0.9))
-    assert good.grade == "good"
-    assert good.sentence == "55 % of the picture is trusted; B does not see 20 % of it."
-    assert trust_finding(shares(0.2, 0.2)).grade == "weak"
-    assert "double edges" in trust_finding(shares(0.2, 0.2)).remedy
-    assert trust_finding(shares(0.02, 0.02)).grade == "poor"
-    assert "Moment 1 is the weakest with 30 %" in trust_finding(shares(0.7, 0.3, 0.7)).sentence
-    assert "No moment" in trust_finding(shares(0.0, known=0.0)).sentence
-    half = Shares(np.arange(4), np.array([0.6, 0.6, 0, 0]), np.zeros(4), np.array([1.0, 1.0, 0, 0]))
-    assert "50 % of the moments are not computed" in trust_finding(half).sentence
-    assert "goes on" in trust_finding(half).remedy
-
-
-def test_the_verdict_is_as_good_as_its_weakest_part() -> None:
-    findings = verdict(
-        {"sync": {"offset_seconds": 0.1, "confidence": 0.1}}, shares(0.7, 0.7), np.array([15.0])
-    )
-    assert [finding.grade for finding in findings] == ["poor", "good", "good"]
-    assert overall(findings) == "poor"
-    assert overall(findings[1:]) == "good"
 
 
 def test_baseline_and_angle_follow_the_rig(folder: Path) -> None:

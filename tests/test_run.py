@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,14 +18,16 @@ import xarray
 import room
 import wideflow
 from wideflow.cli import main
-from wideflow.config import load_config
+from wideflow.config import Config, load_config
 from wideflow.files import write_rig
 from wideflow.files.place import Place
 from wideflow.pipeline import tasks
 from wideflow.pipeline.lock import locked
+from wideflow.pipeline.plan import Task
+from wideflow.pipeline.prepare import Job, make_plan
 from wideflow.pipeline.work import pack, unpack
 from wideflow.results import ARRAYS, Result
-from wideflow.types import Rig
+from wideflow.types import Rig, View
 
 SIZE = 160  # of 320: what is matched
 
@@ -166,6 +169,38 @@ def test_other_settings_compute_only_what_depends_on_them(
     assert run(filled, 5) == (["join_flows", "lift_moment"], 2)
     changed = replace(filled, match=replace(base.match, seed=7))
     assert run(changed)[0] == everything
+
+
+def test_uncertain_cameras_lower_confidence_and_compute_only_depth_anew(
+    clip: tuple[Path, Rig], whole: Path, tmp_path: Path
+) -> None:
+    folder, rig = clip
+    out = shutil.copytree(whole, tmp_path / "out")
+    job = Job(
+        folder / "a.mp4", folder / "b.mp4", str(out), Config(), slice(2, 5, 1), SIZE, rig=rig, offset=0.0
+    )
+    plan, _ = make_plan(job, lambda done, total, text: None)
+    doubtful = replace(plan, alternatives=(_turned(plan.filmed, 1.0),))
+    for task in plan.tasks():
+        assert (plan.key(task) == doubtful.key(task)) == (task.name not in ("step", "last")), task
+    for task in (Task("step", 0), Task("last", 2)):
+        before = {name: getattr(Result(out), name)(task.t) for name in ("depth", "confidence")}
+        assert tasks.do_task(plan, task)["tilt"] == 0
+        assert tasks.do_task(doubtful, task)["tilt"] > 0.01
+        assert Result(out).depth(task.t).tobytes() == before["depth"].tobytes()
+        after = Result(out).confidence(task.t)
+        assert (after <= before["confidence"] + 1e-3).all()
+        assert after.mean() < 0.8 * before["confidence"].mean()
+
+
+def _turned(rig: Rig, degrees: float) -> Rig:
+    """The rig with B turned to the side."""
+    angle = np.radians(degrees)
+    turn = np.array([[np.cos(angle), 0, np.sin(angle)], [0, 1, 0], [-np.sin(angle), 0, np.cos(angle)]])
+    b = rig.cameras[1]
+    views = ((frame.views[0], View(b, turn @ frame.views[1].cam_from_world)) for frame in rig.frames)
+    frames = zip(rig.frames, views, strict=True)
+    return Rig(rig.cameras, tuple(replace(frame, views=pair) for frame, pair in frames))
 
 
 def test_worker_processes_give_the_same_bits_even_if_one_is_killed(

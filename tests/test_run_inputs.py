@@ -31,6 +31,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_image(folder / "picture.png", np.zeros((8, 8, 3), np.uint8))
     write_video(folder / "one.mp4", [room.picture(rig.frames[0].views[0], 0.0)], 10)
     write_video(folder / "plain.mp4", [np.full((240, 320, 3), 90, np.uint8)] * 8, 10)
+    write_video(folder / "grey.mp4", [np.full((240, 320, 3), 120, np.uint8)] * 8, 10)
+    (folder / "copy.mp4").write_bytes(good)
+    for name, number in (("left", 0), ("right", 10)):
+        (folder / name).mkdir()
+        for k in range(2):
+            picture = room.picture(rig.frames[k].views[0], 0.0)
+            write_image(folder / name / f"{number + k}.png", picture)
+    (folder / "right" / "notes.txt").write_text("not a picture")
     (folder / "rig_text.json").write_text("{")
     (folder / "rig_empty.json").write_text("{}")
     write_rig(folder / "rig_late.json", Rig(rig.cameras, tuple(_moved(rig))))
@@ -62,9 +70,12 @@ CASES = {
     "folder without fps": ("{}/folder {}/b.mp4", "give their number per second"),
     "folder of damaged pictures": ("{}/folder {}/b.mp4 --fps 10", "0.png'"),
     "fps of nothing": ("{}/folder {}/b.mp4 --fps 0", "give a number above 0"),
-    "one frame": ("{}/one.mp4 {}/one.mp4", "one.mp4'"),
-    "plain clips": ("{}/plain.mp4 {}/plain.mp4", "--offset"),
-    "plain clips with an offset": ("{}/plain.mp4 {}/plain.mp4 --offset 0", "texture"),
+    "one frame": ("{}/one.mp4 {}/b.mp4", "one.mp4'"),
+    "plain clips": ("{}/plain.mp4 {}/grey.mp4", "--offset"),
+    "plain clips with an offset": ("{}/plain.mp4 {}/grey.mp4 --offset 0", "texture"),
+    "same file twice": ("{}/a.mp4 {}/a.mp4", "are the same pictures, and depth needs those of two cameras"),
+    "same file under two names": ("{}/a.mp4 {}/copy.mp4 " + KNOWN, "are the same pictures"),
+    "same pictures in two folders": ("{}/left {}/right --fps 10 --offset 0", "are the same pictures"),
     "no common time": ("{}/a.mp4 {}/b.mp4 --offset 100", "share no moment"),
     "no time at all": ("{}/a.mp4 {}/b.mp4 --offset nan", "is no time; give a number"),
     "frames that are no range": ("{}/a.mp4 {}/b.mp4 --frames 3", "not of the form START:STOP"),

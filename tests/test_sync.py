@@ -55,6 +55,24 @@ def test_sound_of_something_else_is_not_trusted() -> None:
         assert found is None or found.confidence < 0.3
 
 
+def test_a_hum_and_a_clap_in_both_clips_are_not_one_moment() -> None:
+    now = np.arange(2 * RATE) / RATE
+    for seed in range(6):
+        tracks = []
+        for clip in range(2):
+            rng = np.random.default_rng([seed, clip])
+            clap = rng.standard_normal(len(now)) * np.exp(-(((now - rng.uniform(0.5, 1.5)) / 0.01) ** 2))
+            hum = 0.03 * np.sin(2 * np.pi * 180 * now + rng.uniform(0, 6))
+            tracks.append((0.5 * clap + hum + 0.003 * rng.standard_normal(len(now))).astype(np.float32))
+        found = match_sound(tracks[0], tracks[1])
+        assert found is None or found.confidence < 0.5
+    echo = np.roll(tracks[0], 1200) + 0.003 * rng.standard_normal(len(now))
+    found = match_sound(tracks[0], echo.astype(np.float32))
+    assert found is not None
+    assert found.confidence > 0.9
+    assert abs(found.offset + 0.15) < 1e-3
+
+
 def test_silence_says_nothing() -> None:
     assert match_sound(np.zeros(5 * RATE, np.float32), bursts(5, 0)) is None
     assert match_sound(bursts(5, 0)[:100], bursts(5, 0)) is None
@@ -66,6 +84,7 @@ def test_sound_that_repeats_is_uncertain_and_the_nearest_start_is_taken() -> Non
     assert found is not None
     assert abs(found.offset - 0.5) < 1e-3
     assert found.confidence <= 0.5
+    assert "repeats" in found.doubts
 
 
 def test_clock_drift_is_measured_on_long_clips() -> None:
@@ -236,10 +255,13 @@ def test_sound_of_two_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert answer["method"] == "sound"
     assert abs(answer["offset_seconds"] - 1.25) < 1e-3
     assert answer["confidence"] > 0.9
+    assert answer["reasons"] == []
     other = plain_clip(tmp_path / "other.mp4", 90, hiss(bursts(3, 77), 3, 0.005))
     assert main(["sync", str(a), str(other), "--quiet"]) == 0
     captured = capsys.readouterr()
-    assert json.loads(captured.out)["confidence"] < 0.5
+    doubted = json.loads(captured.out)
+    assert doubted["confidence"] < 0.5
+    assert "bands" in doubted["reasons"]
     assert "low confidence" in captured.err
 
 

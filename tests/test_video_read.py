@@ -278,3 +278,20 @@ def test_video_without_key_frames(tmp_path: Path) -> None:
         path.write_bytes(data)
     video = Video(path)
     assert [number_of(video.frame(i)) for i in (20, 2)] == [20, 2]
+
+
+def test_a_title_that_is_not_utf_8_does_not_matter(tmp_path: Path) -> None:
+    # PyAV before 19 must be told so, and PyAV from 19 on must not be
+    path = tmp_path / "titled.mp4"
+    with av.open(str(path), "w") as container:
+        container.metadata["title"] = "Strasse"
+        stream = container.add_stream("libx264", rate=30)
+        stream.width, stream.height = SIZE
+        stream.pix_fmt = "yuv420p"
+        for index in range(3):
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(numbered(index), format="rgb24")))
+        container.mux(stream.encode())
+    data = path.read_bytes()
+    assert b"Strasse" in data
+    path.write_bytes(data.replace(b"Strasse", "Straße ".encode("latin-1")))
+    assert len(Video(path)) == 3

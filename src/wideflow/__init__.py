@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from wideflow.calibration import Calibration, calibrate
+    from wideflow.calibration import Calibration
     from wideflow.config import Config, load_config
     from wideflow.errors import WideflowError
     from wideflow.export import ExportOptions, export_result
@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from wideflow.filling import fill
     from wideflow.matching import Match, match
     from wideflow.pipeline import scene_flow
+    from wideflow.pipeline.cameras import calibrate
     from wideflow.pipeline.run import run
     from wideflow.results import Result
     from wideflow.sync import Sync, synchronise
     from wideflow.types import Camera, Flow, Rig, RigFrame, SceneFlow, Truth, View
+    from wideflow.verdict import Finding, Verdict
     from wideflow.video.read import Video
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "Camera",
     "Config",
     "ExportOptions",
+    "Finding",
     "Flow",
     "Match",
     "Result",
@@ -37,6 +40,7 @@ __all__ = [
     "SceneFlow",
     "Sync",
     "Truth",
+    "Verdict",
     "Video",
     "View",
     "WideflowError",
@@ -56,7 +60,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "wideflow.calibration": ("Calibration", "calibrate"),
+    "wideflow.calibration": ("Calibration",),
     "wideflow.config": ("Config", "load_config"),
     "wideflow.errors": ("WideflowError",),
     "wideflow.export": ("ExportOptions", "export_result"),
@@ -64,10 +68,12 @@ _HOMES = {
     "wideflow.filling": ("fill",),
     "wideflow.matching": ("Match", "match"),
     "wideflow.pipeline": ("scene_flow",),
+    "wideflow.pipeline.cameras": ("calibrate",),
     "wideflow.pipeline.run": ("run",),
     "wideflow.results": ("Result",),
     "wideflow.sync": ("Sync", "synchronise"),
     "wideflow.types": ("Camera", "Flow", "Rig", "RigFrame", "SceneFlow", "Truth", "View"),
+    "wideflow.verdict": ("Finding", "Verdict"),
     "wideflow.video.read": ("Video",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

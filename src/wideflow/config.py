@@ -200,12 +200,13 @@ class CalibrateConfig(Stage):
     longest_gap: int = setting(10, minimum=1)
     fewest_keyframes: int = setting(8, minimum=2)
     most_keyframes: int = setting(80, minimum=2)
-    # px that a point may be seen off its place, in pictures of that size
-    error: float = setting(2.0, minimum=0.1)
+    # key moments at which the cameras are matched densely, and sparsely
+    dense_moments: int = setting(8, minimum=1, maximum=100)
+    sparse_moments: int = setting(16, minimum=1, maximum=100)
+    # key moments before and after its own at which a point is looked for
+    reach: int = setting(6, minimum=1, maximum=100)
     # points of a key frame that are followed into the frames between
     followed: int = setting(800, minimum=20)
-    # measure the principal points of unknown lenses as well; they lie in the middle otherwise
-    principal_point: bool = setting(True)
     # standard deviation in seconds over which poses are averaged; 0 leaves them as measured
     smoothing: float = setting(0.0, minimum=0)
     # where chance starts: the same seed gives the same bits

@@ -13,8 +13,10 @@ from wideflow.errors import FileError, InputError
 from wideflow.files.disk import AnyPath
 from wideflow.files.place import Place
 from wideflow.files.rig import rig_from_bytes
-from wideflow.geometry import points_from_depth
+from wideflow.geometry import optical_axis_angle, points_from_depth
+from wideflow.judge import Shares, judge
 from wideflow.types import Rig
+from wideflow.verdict import Verdict
 
 _FLOW = ("y", "x", "xy")
 # name: dimensions after the first, unit, what it is
@@ -31,6 +33,13 @@ ARRAYS: dict[str, tuple[tuple[str, ...], str, str]] = {
 }
 # arrays of the step from a moment to the next: one fewer than moments
 STEPS = ("optical_flow_a", "optical_flow_b", "motion")
+TRUSTED = 0.5  # a pixel with more confidence than this counts as trusted
+_MOST_MOMENTS = 60  # a longer result is judged by this many moments, evenly spaced
+
+
+def spread(count: int, most: int) -> NDArray[np.intp]:
+    """At most ``most`` of the numbers 0 .. count - 1, evenly spaced, with the first and the last."""
+    return np.unique(np.rint(np.linspace(0, count - 1, min(count, most))).astype(np.intp))
 
 
 class Result:
@@ -75,8 +84,38 @@ class Result:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """What the run found on its way: inputs, sync, calibration, settings, versions; empty if unknown."""
+        """What the run found on its way: inputs, sync, calibration, moments, settings, versions, and the
+        verdict; empty if unknown."""
         return self._json("summary.json")
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What to think of the result: as the run said at its end, or judged now if it said nothing."""
+        return Verdict.from_dict(self.summary.get("verdict")) or self.judge(self.summary)
+
+    def judge(self, summary: dict[str, Any]) -> Verdict:
+        """The verdict on these arrays and cameras with what else ``summary`` tells of the run."""
+        return judge(summary, self.shares, self.angles)
+
+    @cached_property
+    def shares(self) -> Shares:
+        """How much of each moment is trusted, occluded and known; of 60 moments at most."""
+        moments = spread(len(self), _MOST_MOMENTS)
+        rows = [
+            (
+                np.mean(self.confidence(t) > TRUSTED),
+                np.mean(self.occluded(t)),
+                np.mean(np.isfinite(self.depth(t))),
+            )
+            for t in moments
+        ]
+        trusted, occluded, known = np.array(rows, np.float64).reshape(-1, 3).T
+        return Shares(moments, trusted, occluded, known)
+
+    @property
+    def angles(self) -> NDArray[np.float64]:
+        """(n,) degrees between the optical axes, for every frame of the rig."""
+        return np.degrees([optical_axis_angle(*frame.views) for frame in self.rig.frames])
 
     @cached_property
     def timings(self) -> dict[str, Any]:

@@ -206,6 +206,8 @@ class SceneFlow:
         Not seen by B at t: the stereo flow is a guess.
     confidence : (H, W) float32
         0 (nothing known) .. 1 (certain).
+    tilt : float
+        By how much of itself depth may be bent by what calibration does not know; 0 if that is not told.
     """
 
     stereo_flow: NDArray[np.float32]
@@ -218,3 +220,4 @@ class SceneFlow:
     motion_covariance: NDArray[np.float32]
     occluded: NDArray[np.bool_]
     confidence: NDArray[np.float32]
+    tilt: float = 0.0

@@ -3,49 +3,71 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wideflow.calibration.figures import measure
 from wideflow.calibration.keyframes import choose_keyframes, motion_of
-from wideflow.calibration.lens import first_lenses
-from wideflow.calibration.network import Network, keyframe_features, match_network
-from wideflow.calibration.poses import smoothed, with_mean_baseline
-from wideflow.calibration.problem import Lenses, Model, model_from_arrays, to_arrays
-from wideflow.calibration.process import need_colmap, run_colmap
-from wideflow.calibration.register import all_frames, pose_of_pairs
-from wideflow.calibration.report import CalibrationReport, why_weak
-from wideflow.calibration.result import assemble_rig, measure
+from wideflow.calibration.keys import Keys, number_poses, read_keys, stands_still
+from wideflow.calibration.lens import LensPrior, first_lenses
+from wideflow.calibration.moments import (
+    FEWEST,
+    Matcher,
+    Moments,
+    Pixels,
+    at_time_of_a,
+    dense_matches,
+    solve_moments,
+    sparse_matches,
+)
+from wideflow.calibration.placing import place_frames, rig_of
+from wideflow.calibration.poses import scaled, smoothed, with_mean_baseline
+from wideflow.calibration.report import CalibrationReport
+from wideflow.calibration.spread import alternative_rigs
 from wideflow.calibration.steps import Arrays, Steps, video_state
+from wideflow.calibration.tracks import Tracks, follow, join_tracks
+from wideflow.calibration.world import World, build_world
 from wideflow.config import CalibrateConfig
-from wideflow.errors import InputError
+from wideflow.errors import CalibrationError, InputError
 from wideflow.fingerprint import fingerprint
+from wideflow.geometry import baseline
 from wideflow.progress import Progress
 from wideflow.types import Camera, Rig
 from wideflow.video.read import Video
 
-_VERSION = 1  # of the steps on disk
-_FEWEST_POINTS = 20
+_VERSION = 4  # of the steps on disk
+Ints = NDArray[np.int64]
 
 
 class Pairs(Protocol):
     """Frames of A and the frames of B that were filmed at the same time, (n,) each; A's rise."""
 
     @property
-    def a(self) -> NDArray[np.int64]: ...
+    def a(self) -> Ints: ...
 
     @property
-    def b(self) -> NDArray[np.int64]: ...
+    def b(self) -> Ints: ...
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """The cameras of every frame, and how good they are."""
+    """The cameras of every frame, and how good they are.
+
+    Attributes
+    ----------
+    rig : Rig
+    report : CalibrationReport
+    alternatives : tuple of Rig
+        Each is one standard deviation from ``rig`` in another direction of what the videos do not tell.
+    """
 
     rig: Rig
     report: CalibrationReport
+    alternatives: tuple[Rig, ...] = ()
 
 
 def calibrate(
@@ -56,12 +78,13 @@ def calibrate(
     config: CalibrateConfig | None = None,
     work: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    matcher: Matcher | None = None,
 ) -> Calibration:
     """Find the lens of both cameras and where they were in every pair of frames.
 
-    Structure from motion on key frames, chosen by how far the cameras move; the other frames are placed by
-    the points that key frames see; one bundle adjustment of everything ends it. Only what stands still
-    takes part: points that move agree with no point of space.
+    The two cameras at each of some key moments first, from that moment alone, since then everything is rigid;
+    then one world of what stands still over time, which ties the moments together and tells the lenses; then
+    every frame in it.
 
     Parameters
     ----------
@@ -77,6 +100,8 @@ def calibrate(
         Folder in which steps are kept, so that another run goes on where this one ends.
     progress : callable, optional
         Called with the work done, all the work, and what comes next.
+    matcher : callable, optional
+        Dense matches of two pictures; sparse ones alone without it.
 
     Returns
     -------
@@ -85,56 +110,72 @@ def calibrate(
 
     Raises
     ------
-    InputError
-        Too few frames, or too little that both cameras see.
-    MissingExtraError
-        COLMAP is not installed.
+    CalibrationError
+        Too little that both cameras see, or that stands still.
     """
-    need_colmap()
     settings, report = config or CalibrateConfig(), progress or (lambda done, total, text: None)
     if len(pairs.a) == 0:
         raise InputError(f"'{a.path}' and '{b.path}' share no frames, so there is nothing to calibrate")
     videos, frames = (a, b), (np.asarray(pairs.a, np.int64), np.asarray(pairs.b, np.int64))
-    lenses, sources = first_lenses(videos, intrinsics)
-    kept = Steps(work, _key(videos, frames, lenses, settings))
-    motion = kept.step("motion", lambda: _motion(videos, frames, _part(report, 0, 15)))["motion"]
+    prior = first_lenses(videos, intrinsics)
+    kept = Steps(work, _key(videos, frames, prior, settings, matcher is not None))
+    motion = kept.step("motion", lambda: _motion(videos, frames, _part(report, 0, 10)))["motion"]
     keyframes = choose_keyframes(
         motion, settings.spacing, settings.longest_gap, settings.fewest_keyframes, settings.most_keyframes
     )
+    keyframes, grey = read_keys(videos, frames, keyframes, settings.size)
     if len(keyframes) == 0:
         raise InputError(f"no frame of '{a.path}' and '{b.path}' can be decoded; copy the videos again")
-    network = keyframe_features(videos, frames, keyframes, settings, kept, _part(report, 15, 35))
-    if all(network.static) and not lenses.known.all():
-        lenses, sources = _fixed(lenses, sources)
-    matches = match_network(network, kept, _part(report, 35, 55))
-    error = settings.error * max(1.0, max(max(video.size) for video in videos) / settings.size)
-    mapped = _mapped(network, matches, lenses, settings, error, kept, _part(report, 55, 75))
-    _check_map(mapped, network, videos)
-    placed = all_frames(
-        videos, frames, network, mapped, lenses, settings, error, kept, _part(report, 75, 100)
+    keys = number_poses(keyframes, frames, grey, (False, False))
+    late = getattr(pairs, "error", np.zeros(len(frames[0])))[keys.pairs]
+    matches, together = _matched(videos, keys, late, settings, matcher, kept, _part(report, 10, 60))
+    keys, tracks = _followed(videos, frames, keys, matches, settings, kept, _part(report, 60, 70))
+    report(70, 100, "the two cameras at each moment")
+    moments = _solved(together, prior)
+    report(75, 100, "one world of what stands still")
+    world = _world(tracks, moments, keys, prior, settings)
+    places = place_frames(
+        videos,
+        frames,
+        keys,
+        tracks,
+        world,
+        prior,
+        settings.followed,
+        settings.size,
+        _steps(report, frames, 80, 95),
     )
-    poses = pose_of_pairs(placed, frames)
-    rig = assemble_rig(placed.model, poses, videos, frames)
+    cameras = tuple(prior.camera(c, world.bundle.lenses[c]) for c in (0, 1))
+    rig = rig_of(places, (cameras[0], cameras[1]), videos, frames)
     if rig is None:
-        raise InputError(
-            f"no frame of '{a.path}' and '{b.path}' could be placed in one space; film with more overlap and "
-            "more texture that stands still"
+        raise CalibrationError(
+            "placing the frames between the key moments",
+            "none could be placed in one space",
+            "film with more overlap and more texture that stands still",
         )
+    report(95, 100, "how sure that is")
+    others = alternative_rigs(rig, world, tracks, keys, prior, frames)
+    unit = 1 / float(np.mean([baseline(*frame.views) for frame in rig.frames]))
     rig = smoothed(with_mean_baseline(rig), settings.smoothing)
-    figures = measure(placed, poses, rig, frames, sources, network.static)
+    others = tuple(scaled(other, unit) for other in others)
+    registered = [sum(frame in places[c] for frame in frames[c].tolist()) for c in (0, 1)]
+    figures = measure(
+        rig, others, world, tracks, together, keys, prior, len(frames[0]), (registered[0], registered[1])
+    )
     report(100, 100, "done")
-    sides = max(a.size), max(b.size)
-    return Calibration(rig, replace(figures, weak=why_weak(figures, sides)))
+    return Calibration(rig, figures, others)
 
 
 def _key(
     videos: tuple[Video, Video],
-    frames: tuple[NDArray[np.int64], ...],
-    lenses: Lenses,
+    frames: tuple[Ints, Ints],
+    prior: LensPrior,
     settings: CalibrateConfig,
+    dense: bool,
 ) -> str:
     values = {name: value for name, value in asdict(settings).items() if name != "smoothing"}
-    return fingerprint(video_state(videos), _VERSION, values, *frames, *to_arrays(lenses).values())
+    lenses = [None if lens is None else [lens.K, lens.distortion] for lens in prior.given]
+    return fingerprint(video_state(videos), _VERSION, values, dense, lenses, prior.mean, *frames)
 
 
 def _part(report: Progress, start: int, stop: int) -> Progress:
@@ -142,9 +183,7 @@ def _part(report: Progress, start: int, stop: int) -> Progress:
     return lambda done, total, text: report(start + (stop - start) * done // max(total, 1), 100, text)
 
 
-def _motion(
-    videos: tuple[Video, Video], frames: tuple[NDArray[np.int64], ...], report: Progress
-) -> dict[str, NDArray[np.float64]]:
+def _motion(videos: tuple[Video, Video], frames: tuple[Ints, Ints], report: Progress) -> Arrays:
     total, done = sum(len(np.unique(used)) for used in frames), 0
 
     def step() -> None:
@@ -160,43 +199,117 @@ def _motion(
     return {"motion": np.maximum(*found)}
 
 
-def _fixed(lenses: Lenses, sources: tuple[str, str]) -> tuple[Lenses, tuple[str, str]]:
-    """Lenses as they are: cameras that stand still cannot tell."""
-    named = ["guessed" if source == "self-calibrated" else source for source in sources]
-    return replace(lenses, known=np.array([True, True])), (named[0], named[1])
-
-
-def _mapped(
-    network: Network,
-    matches: Arrays,
-    lenses: Lenses,
+def _matched(
+    videos: tuple[Video, Video],
+    keys: Keys,
+    late: NDArray[np.float64],
     settings: CalibrateConfig,
-    error: float,
+    matcher: Matcher | None,
     kept: Steps,
     report: Progress,
-) -> Model:
-    problem = {
-        **to_arrays(lenses, "lenses."),
-        **network.as_arrays(),
-        **matches,
-        "seed": np.array(settings.seed),
-        "error": np.array(error),
-    }
-    return model_from_arrays(kept.step("map", lambda: to_arrays(run_colmap("map", problem, report))))
+) -> tuple[dict[int, Pixels], dict[int, Pixels]]:
+    """Matches between the cameras at some key moments, and the same with B's pixels at the time of A's.
 
+    ``late`` (K,) is by how many seconds B's picture was taken later than A's.
+    """
+    count = len(keys)
+    dense = _evenly(count, settings.dense_moments) if matcher else np.zeros(0, np.int64)
+    chosen = np.union1d(dense, _evenly(count, settings.sparse_moments)).tolist()
+    found: dict[int, Pixels] = {}
+    together: dict[int, Pixels] = {}
+    for number, key in enumerate(chosen):
+        report(number, len(chosen), "matching the two cameras at one moment")
 
-def _check_map(model: Model, network: Network, videos: tuple[Video, Video]) -> None:
-    """Both cameras must be in one space."""
-    known = np.isfinite(model.poses[:, 0, 0])
-    names = [str(video.path) for video in videos]
-    if not known.any() or len(model.points) < _FEWEST_POINTS:
-        raise InputError(
-            f"too little of what '{names[0]}' and '{names[1]}' show stands still and is seen twice; film "
-            "with more overlap and more texture"
+        def compute(key: int = key) -> Arrays:
+            both = None
+            if matcher is not None and key in dense:
+                here = int(keys.frames[0, key]), int(keys.frames[1, key])
+                both = dense_matches(videos, here, keys.grey[0][key], matcher)
+            if both is None or len(both[0]) < FEWEST:
+                sizes = videos[0].size, videos[1].size
+                both = sparse_matches(keys, key, sizes, settings.features)
+            one, two = both or (np.zeros((0, 2)), np.zeros((0, 2)))
+            then = at_time_of_a(videos[1], int(keys.frames[1, key]), keys.grey[1][key], two, float(late[key]))
+            return {"a": one, "b": two, "then": then}
+
+        arrays = kept.step(f"matches-{int(keys.pairs[key]):06d}", compute)
+        if len(arrays["a"]) >= FEWEST:
+            found[key], together[key] = (arrays["a"], arrays["b"]), (arrays["a"], arrays["then"])
+    if not found:
+        names = [str(video.path) for video in videos]
+        raise CalibrationError(
+            "matching the two cameras at one moment",
+            f"the views of '{names[0]}' and '{names[1]}' share too little at each of {len(chosen)} moments",
+            "film with more overlap, closer to each other, in front of more texture, or check the offset",
         )
-    for camera in (0, 1):
-        if not known[network.place_camera == camera].any():
-            raise InputError(
-                f"the view of '{names[camera]}' shares too little with that of '{names[1 - camera]}'; film "
-                "with more overlap, closer to each other, or check that the videos belong together"
+    return found, together
+
+
+def _evenly(count: int, most: int) -> Ints:
+    """At most ``most`` of the numbers below ``count``, the first and the last among them."""
+    return np.unique(np.linspace(0, count - 1, most).round().astype(np.int64))
+
+
+def _followed(
+    videos: tuple[Video, Video],
+    frames: tuple[Ints, Ints],
+    keys: Keys,
+    matches: dict[int, Pixels],
+    settings: CalibrateConfig,
+    kept: Steps,
+    report: Progress,
+) -> tuple[Keys, Tracks]:
+    """The matches followed over time, and the keys with the knowledge of which camera stands still."""
+    followed = {}
+    for number, (key, both) in enumerate(matches.items()):
+        report(number, len(matches), "following points over time")
+        for camera in (0, 1):
+            followed[key, camera] = follow(
+                keys.grey[camera], key, both[camera], videos[camera].size, settings.reach
             )
+    static = []
+    for camera in (0, 1):
+        moved = [
+            np.linalg.norm(xy - matches[key][camera][number], axis=1)
+            for key in matches
+            for number, xy in followed[key, camera].values()
+        ]
+        static.append(stands_still(moved, max(videos[camera].size)))
+    keys = number_poses(keys.pairs, frames, keys.grey, (static[0], static[1]))
+    return keys, join_tracks(matches, followed)
+
+
+def _solved(matches: dict[int, Pixels], prior: LensPrior) -> Moments:
+    moments = solve_moments(matches, prior)
+    if moments is None or not moments.poses:
+        raise CalibrationError(
+            "finding the relative pose of the cameras at one moment",
+            f"no geometry explains the matches of any of {len(matches)} moments",
+            "film from places farther apart but with more overlap, and check the offset and the lenses given",
+        )
+    return moments
+
+
+def _world(
+    tracks: Tracks, moments: Moments, keys: Keys, prior: LensPrior, settings: CalibrateConfig
+) -> World:
+    world = build_world(tracks, moments, keys, prior, settings.seed)
+    if world is None:
+        raise CalibrationError(
+            "tying the moments together by what stands still",
+            "too little of what both cameras see stands still, or points cannot be followed",
+            "film with more still background in both pictures, more slowly, with less blur",
+        )
+    return world
+
+
+def _steps(report: Progress, frames: tuple[Ints, Ints], start: int, stop: int) -> Callable[[], None]:
+    total, done = sum(len(np.unique(used)) for used in frames), 0
+    part = _part(report, start, stop)
+
+    def step() -> None:
+        nonlocal done
+        done += 1
+        part(done, total, "placing the frames between")
+
+    return step

@@ -10,25 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.calibration.pictures import Grey, from_full, grey_frames, to_full
-from wideflow.calibration.problem import Sightings
+from wideflow.calibration.tracks import WINDOW, compared
 from wideflow.video.read import Video
 
-_WINDOW = {"winSize": (17, 17), "maxLevel": 4}
-_FINE = {"winSize": (15, 15), "maxLevel": 1, "flags": cv2.OPTFLOW_USE_INITIAL_FLOW}
-_THERE_AND_BACK = 0.5  # px that a point may be off after the way there and back
 _BUFFER = 200  # frames that are followed backwards from a key frame
 
 Points = NDArray[np.float32]
-
-
-def best_points(
-    sightings: Sightings, image: int, count: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Pixels (N, 2) and numbers (N,) of the points in a picture, at most ``count``: those seen most often."""
-    times_seen = np.bincount(sightings.point[sightings.point >= 0], minlength=1)
-    here = np.flatnonzero((sightings.image == image) & (sightings.point >= 0))
-    order = np.argsort(-times_seen[sightings.point[here]], kind="stable")[:count]
-    return sightings.xy[here[order]], sightings.point[here[order]]
 
 
 def follow_between(
@@ -93,12 +80,9 @@ class _Follower:
     def next(self, grey: Grey) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         if len(self._now) == 0:
             return np.zeros((0, 2)), np.zeros(0, np.int64)
-        guess, alive, _ = cv2.calcOpticalFlowPyrLK(self._last, grey, self._now, None, **_WINDOW)
-        exact, there, _ = cv2.calcOpticalFlowPyrLK(self._key, grey, self._start, guess.copy(), **_FINE)
-        back, again, _ = cv2.calcOpticalFlowPyrLK(grey, self._key, exact, self._start.copy(), **_FINE)
-        good = (alive.ravel() > 0) & (there.ravel() > 0) & (again.ravel() > 0)
-        good &= np.linalg.norm(back - self._start, axis=1) < _THERE_AND_BACK
-        good &= np.linalg.norm(exact - guess, axis=1) < 4.0  # farther off, it is another point
+        guess, alive, _ = cv2.calcOpticalFlowPyrLK(self._last, grey, self._now, None, **WINDOW)
+        exact, good = compared(self._key, grey, self._start, guess)
+        good &= alive.ravel() > 0
         result = to_full(exact[good], grey, self._size), self._point[good]
         kept = alive.ravel() > 0
         self._now = np.where(good[:, None], exact, guess)[kept]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,7 +9,7 @@ from wideflow.calibration.answer import Pairs
 from wideflow.calibration.features import detect, match
 from wideflow.calibration.lens import fitted_camera
 from wideflow.calibration.pictures import grey_frames
-from wideflow.calibration.report import CalibrationReport, motion_of_rig
+from wideflow.calibration.report import TOPIC, CalibrationReport, motion_of_rig
 from wideflow.errors import InputError
 from wideflow.geometry import (
     fundamental_matrix,
@@ -23,12 +21,13 @@ from wideflow.geometry import (
 )
 from wideflow.progress import Progress
 from wideflow.types import Rig, RigFrame, View
+from wideflow.verdict import Finding
 from wideflow.video.read import Video
 
 _MOMENTS = 6  # pairs of frames that are looked at
 _SIZE, _FEATURES = 1280, 4000
 _NEAR = 2.0  # px of a picture of 1280 from the epipolar line within which a match agrees
-_FEWEST = 30  # matches that agree with some geometry at all
+_FEWEST = 30  # matches of a moment that agree with some geometry; fewer cannot tell
 _REFUSED = 0.3  # share of those that agree with the rig below which it belongs to something else
 _DOUBTED = 0.75  # and below which it is doubtful
 _LATE = 0.5  # frames that the rig's times may differ from the videos'
@@ -66,7 +65,7 @@ def check_rig(
     """Compare a calibration with the pictures: matches must lie on the epipolar lines it gives.
 
     Matches that also disagree with the best fundamental matrix of their own do not count, so that a scene
-    that is hard to match does not speak against a good calibration.
+    that is hard to match does not speak against a good calibration; too few of them say nothing.
 
     Parameters
     ----------
@@ -82,7 +81,7 @@ def check_rig(
     Raises
     ------
     InputError
-        It is the calibration of something else, has other picture shapes, or none of the frames.
+        It has other picture shapes, or none of the frames.
     """
     fitted, report = fit_rig(rig, a, b), progress or (lambda done, total, text: None)
     moments, covered = _moments(fitted, pairs)
@@ -151,20 +150,16 @@ def _judged(
 ) -> CalibrationReport:
     distance = np.concatenate([residual for residual, _ in found])
     near = _NEAR * max(1.0, max(max(video.size) for video in videos) / _SIZE)
-    share = float(np.mean(distance < near)) if distance.size else 0.0
-    counts = [len(residual) for residual, _ in found]
-    if np.median(counts) >= _FEWEST and share < _REFUSED:
-        raise InputError(
-            f"the calibration does not fit these videos: matching points lie {np.median(distance):.0f} px "
-            "off their epipolar lines; check that A and B are not swapped, or calibrate anew without --rig"
-        )
+    matches = float(np.median([len(residual) for residual, _ in found]))
+    # the residuals of a few matches, most of them wrong, would measure those and not the cameras
+    measured = distance if matches >= _FEWEST else distance[:0]
     lengths, angles = motion_of_rig(rig)
     focal = [float(0.5 * (camera.K[0, 0] + camera.K[1, 1])) for camera in rig.cameras]
-    report = CalibrationReport(
+    return CalibrationReport(
         frames=frames,
         registered=(covered, covered),
-        reprojection_error_mean=float(distance.mean()) if distance.size else float("nan"),
-        reprojection_error_median=float(np.median(distance)) if distance.size else float("nan"),
+        reprojection_error_mean=float(measured.mean()) if measured.size else float("nan"),
+        reprojection_error_median=float(np.median(measured)) if measured.size else float("nan"),
         points=int(distance.size),
         inliers_across=float(np.median([np.count_nonzero(residual < near) for residual, _ in found])),
         ray_angle=float(np.median([angle for _, angle in found])),
@@ -174,30 +169,35 @@ def _judged(
         intrinsics_source=("given", "given"),
         static=(len(rig.frames) == 1,) * 2,
         scale="as in the calibration given",
+        doubts=_doubts(measured, near, matches, _times_off(rig, videos)),
     )
-    return replace(report, weak=_doubt(rig, report, share, float(np.median(counts)), videos))
 
 
-def _doubt(
-    rig: Rig, report: CalibrationReport, share: float, matches: float, videos: tuple[Video, Video]
-) -> str | None:
-    if matches < _FEWEST:
-        return (
-            f"only {matches:.0f} points match between the two pictures, too few to check the calibration; "
-            "check that the videos belong together"
-        )
-    if share < _DOUBTED:
-        return (
-            f"{1 - share:.0%} of the matching points lie off the epipolar lines of the calibration, "
-            f"{report.reprojection_error_median:.1f} px in the median; calibrate anew without --rig"
-        )
-    late = _times_off(rig, videos)
+def _doubts(distance: NDArray[np.float64], near: float, matches: float, late: float) -> tuple[Finding, ...]:
+    """What speaks against the rig: residuals in px, matches a moment, frames that its times are off."""
+    doubts = []
+    if not distance.size:
+        found = f"The calibration could not be checked: only {matches:.0f} points match between the cameras."
+        doubts.append(Finding(TOPIC, "weak", found, "Make sure that it belongs to these videos."))
+    else:
+        share, off = float(np.mean(distance < near)), float(np.median(distance))
+        if share < _REFUSED:
+            found = (
+                f"The calibration does not fit these videos: matching points lie {off:.0f} px off their "
+                "epipolar lines."
+            )
+            remedy = "Check that A and B are not swapped, or calibrate anew without --rig."
+            doubts.append(Finding(TOPIC, "poor", found, remedy))
+        elif share < _DOUBTED:
+            found = (
+                f"{1 - share:.0%} of the matching points lie off their epipolar lines, {off:.1f} px in the "
+                "median."
+            )
+            doubts.append(Finding(TOPIC, "weak", found, "Calibrate anew without --rig."))
     if late > _LATE:
-        return (
-            f"the times in the calibration differ from those of the videos by up to {late:.1f} frames; check "
-            "that it belongs to these videos"
-        )
-    return None
+        found = f"The calibration's times differ from those of the videos by up to {late:.1f} frames."
+        doubts.append(Finding(TOPIC, "weak", found, "Check that it belongs to these videos."))
+    return tuple(doubts)
 
 
 def _times_off(rig: Rig, videos: tuple[Video, Video]) -> float:

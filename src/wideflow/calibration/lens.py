@@ -5,17 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from wideflow.calibration.problem import Lenses
 from wideflow.errors import FileError, InputError
-from wideflow.geometry import K_from_corner_origin, K_to_corner_origin
+from wideflow.geometry import K_from_corner_origin, K_to_corner_origin, unproject
 from wideflow.types import Camera
 from wideflow.video.container import open_container, video_stream
 from wideflow.video.read import Video
 
-_GUESS = 0.85  # focal length over the longer side: a phone's main lens, cropped a little
+# A phone's main lens, cropped a little: focal length over the longer side, and the standard deviation of its
+# logarithm, which reaches from 45 to 90 degrees of view within 1.5 of it; that of a length from the file's notes
+_GUESS, _SPREAD, _NOTED_SPREAD = 0.8, 0.25, 0.08
+_CENTRE_SPREAD = 0.01  # of the principal point about the middle, as a share of the longer side
+_K1_SPREAD = 0.06
 _FILM_DIAGONAL = 43.2666  # mm, of the 36 x 24 mm that "35 mm equivalent" speaks of
 _FOCAL_KEY = re.compile(r"focal.*35|35.*focal", re.IGNORECASE)
 
@@ -50,34 +55,75 @@ def fitted_camera(camera: Camera, size: tuple[int, int], name: str, owner: str) 
     return Camera(name, size[0], size[1], K_from_corner_origin(K), camera.distortion)
 
 
-def first_lenses(
-    videos: tuple[Video, Video], intrinsics: tuple[Camera | None, Camera | None]
-) -> tuple[Lenses, tuple[str, str]]:
-    """Both lenses as far as they are known, and where from: "given", "metadata" or "self-calibrated"."""
-    rows, sources = [], []
+@dataclass(frozen=True, eq=False)
+class LensPrior:
+    """Both lenses before anything is measured.
+
+    Attributes
+    ----------
+    given : pair of Camera or None
+        Lenses that are known.
+    sizes : pair of (width, height)
+    mean, spread : (2, 4) float64
+        log focal length, cx, cy, k1 of `wideflow.calibration.bundle`, and how far off they may be; 0: known.
+    sources : (str, str)
+        "given", "metadata" or "self-calibrated".
+    """
+
+    given: tuple[Camera | None, Camera | None]
+    sizes: tuple[tuple[int, int], tuple[int, int]]
+    mean: NDArray[np.float64]
+    spread: NDArray[np.float64]
+    sources: tuple[str, str]
+
+    def plain(self, camera: int, xy: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Pixels as the adjustment sees them: those of a known lens without its distortion."""
+        given = self.given[camera]
+        if given is None:
+            return np.asarray(xy, np.float64)
+        return np.exp(self.mean[camera, 0]) * unproject(given, xy)[..., :2] + self.mean[camera, 1:3]
+
+    def camera(self, camera: int, lens: NDArray[np.float64]) -> Camera:
+        """The camera of a row of lens parameters; the given one if it is known."""
+        given = self.given[camera]
+        if given is not None:
+            return given
+        return plain_camera("ab"[camera], self.sizes[camera], lens)
+
+
+def plain_camera(name: str, size: tuple[int, int], lens: NDArray[np.float64]) -> Camera:
+    """The camera with log focal length, cx, cy and k1."""
+    focal, (cx, cy) = float(np.exp(lens[0])), lens[1:3]
+    K = np.array([[focal, 0, cx], [0, focal, cy], [0, 0, 1.0]])
+    return Camera(name, *size, K, np.array([lens[3], 0, 0, 0]))
+
+
+def first_lenses(videos: tuple[Video, Video], intrinsics: tuple[Camera | None, Camera | None]) -> LensPrior:
+    """Both lenses as far as they are known, and where from."""
+    means, spreads, sources = [], [], []
+    cameras: list[Camera | None] = []
     for video, camera, name in zip(videos, intrinsics, "ab", strict=True):
         if camera is not None:
             fitted = fitted_camera(camera, video.size, name, str(video.path))
-            if fitted.K[0, 1] != 0:
-                raise InputError(
-                    f"the intrinsics of camera {name} have skew, which COLMAP does not know; set it to 0"
-                )
             K = fitted.K
-            rows.append([K[0, 0], K[1, 1], K[0, 2], K[1, 2], *fitted.distortion])
+            means.append([np.log(0.5 * (K[0, 0] + K[1, 1])), K[0, 2], K[1, 2], 0.0])
+            spreads.append([0.0] * 4)
             sources.append("given")
+            cameras.append(fitted)
             continue
-        noted = noted_focal_length(video)
-        focal = _GUESS * max(video.size) if noted is None else noted
-        centre = [0.5 * (side - 1) for side in video.size]
-        rows.append([focal, focal, *centre, 0.0, 0.0, 0.0, 0.0])
+        noted, side = noted_focal_length(video), max(video.size)
+        focal, spread = (_GUESS * side, _SPREAD) if noted is None else (noted, _NOTED_SPREAD)
+        means.append([np.log(focal), *(0.5 * (length - 1) for length in video.size), 0.0])
+        spreads.append([spread, _CENTRE_SPREAD * side, _CENTRE_SPREAD * side, _K1_SPREAD])
         sources.append("self-calibrated" if noted is None else "metadata")
-    lenses = Lenses(
-        np.array([video.size for video in videos], np.int64),
-        np.array(rows),
-        np.array([source == "given" for source in sources]),
-        np.array([source != "self-calibrated" for source in sources]),
+        cameras.append(None)
+    return LensPrior(
+        (cameras[0], cameras[1]),
+        (videos[0].size, videos[1].size),
+        np.array(means),
+        np.array(spreads),
+        (sources[0], sources[1]),
     )
-    return lenses, (sources[0], sources[1])
 
 
 def noted_focal_length(video: Video) -> float | None:
@@ -99,9 +145,3 @@ def focal_in_notes(notes: Mapping[str, str]) -> float | None:
         if _FOCAL_KEY.search(key) and number and 5 <= float(number[0]) <= 1000:
             return float(number[0])
     return None
-
-
-def camera_from_parameters(name: str, size: tuple[int, int], parameters: np.ndarray) -> Camera:
-    """The camera of a row of `Lenses.parameters`."""
-    fx, fy, cx, cy = parameters[:4]
-    return Camera(name, *size, np.array([[fx, 0, cx], [0, fy, cy], [0, 0, 1.0]]), parameters[4:])

@@ -16,7 +16,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from wideflow import __version__
-from wideflow.cli import calibrate, demo, evaluate, export, frames, match, run, sync, synth, view
+from wideflow.cli import calibrate, check, demo, evaluate, export, frames, match, run, sync, synth, view
 from wideflow.errors import WideflowError
 
 # Newer versions of Typer carry their own copy of Click: this is the class of usage errors in all of them.
@@ -26,6 +26,7 @@ app = typer.Typer(add_completion=False, context_settings={"help_option_names": [
 # modules with a function run and an EXAMPLE for its help
 COMMANDS = {
     "calibrate": calibrate,
+    "check": check,
     "demo": demo,
     "evaluate": evaluate,
     "export": export,
@@ -67,7 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit code: 0, or 2 after anything the user can cause, which one sentence on stderr explains.
+        Exit code: 0; 2 after anything the user can cause, which one sentence on stderr explains; 3 for a
+        result that is complete but not to be trusted, whose reasons stand on stderr.
     """
     try:
         code = _run(list(sys.argv[1:] if arguments is None else arguments) or ["--help"])

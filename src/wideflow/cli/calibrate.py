@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from typer import Argument, Option
 
 from wideflow.cli.options import ConfigFile, Preset, Quiet, Settings, parse_frames, say
@@ -67,6 +67,9 @@ def run(
 
     Writes the cameras and, beside them, calibration.json with the figures. What
     was done is kept in a folder beside them: a run that was ended goes on.
+
+    Ends with exit code 3 if the cameras are not to be trusted; standard error
+    says why.
     """
     stages = load_config(config, settings or (), preset)
     if seed is not None:
@@ -77,13 +80,20 @@ def run(
     unit = _Unit(scale, scale_points, scale_length, scale_frame)
     chosen = parse_frames(frames, stride)
 
+    import numpy as np
+
     from wideflow.files import read_intrinsics, read_rig, write_bytes, write_rig
-    from wideflow.pipeline.prepare import choose_pairs, sync_fields
+    from wideflow.judge import calibration_doubts, sync_finding
+    from wideflow.pipeline.moments import choose_pairs
+    from wideflow.pipeline.prepare import described_sync
+    from wideflow.verdict import Verdict
     from wideflow.video.read import Video
+    from wideflow.video.same import require_two_clips
 
     with warnings.catch_warnings(), show_progress(quiet) as progress:
         warnings.showwarning = say
         a, b = (Video(path, fps if path.is_dir() else None) for path in (first, second))
+        require_two_clips(first, second)
         given = None if rig is None else read_rig(rig)
         lenses = tuple(
             None if path is None else read_intrinsics(path) for path in (intrinsics_a, intrinsics_b)
@@ -93,12 +103,16 @@ def run(
         found = _calibrated(a, b, pairs, given, lenses, stages, out.with_suffix(".work"), progress)
         found = unit.apply(found, a, b, pairs, stages, progress)
     write_rig(out, found.rig)
-    described = {"sync": sync_fields(sync), **found.report.as_dict()}
+    when, where = described_sync(sync, pairs), found.report.as_dict()
+    verdict = Verdict((sync_finding(when), *calibration_doubts(where, np.asarray(found.report.axis_angle))))
+    described = {"sync": when, **where, "verdict": verdict.as_dict()}
     write_bytes(out.with_name(_REPORT), (json.dumps(described, indent=1) + "\n").encode())
     if not quiet:
         print(_summary(out, found))
-    for note in (*sync.notes, *filter(None, [found.report.weak])):
-        print(f"wideflow: {note}", file=sys.stderr)
+    for reason in verdict.reasons:
+        say(reason)
+    if not verdict.trusted:
+        raise typer.Exit(verdict.exit_code)
 
 
 class _Unit:
@@ -190,7 +204,8 @@ def _calibrated(
     work: Path,
     progress: Progress,
 ) -> Calibration:
-    from wideflow.calibration import Calibration, calibrate, check_rig, fit_rig
+    from wideflow.calibration import Calibration, check_rig, fit_rig
+    from wideflow.pipeline.cameras import calibrate
 
     if given is not None:
         return Calibration(fit_rig(given, a, b), check_rig(given, a, b, pairs, progress))
@@ -212,9 +227,11 @@ def _check_output(path: Path) -> None:
 def _summary(out: Path, found: Calibration) -> str:
     report = found.report
     angle = sorted(report.axis_angle)[len(report.axis_angle) // 2]
+    error = report.reprojection_error_median
+    known = f"error {error:.2f} px, " if error == error and not report.doubts else ""
     return (
         f"{out}: {len(found.rig.frames)} of {report.frames} frames, optical axes {angle:.1f} degrees apart, "
-        f"error {report.reprojection_error_median:.2f} px, {report.inliers_across:.0f} points seen by both; "
+        f"{known}{report.inliers_across:.0f} points seen by both; "
         f"focal lengths {report.focal_lengths[0]:.0f} px ({report.intrinsics_source[0]}) and "
         f"{report.focal_lengths[1]:.0f} px ({report.intrinsics_source[1]}); scale: {report.scale}"
     )

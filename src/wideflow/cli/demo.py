@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from wideflow.cli.options import Quiet
+from wideflow.cli.options import Quiet, end_with
 from wideflow.config import load_config
 from wideflow.demo import CLIPS
 from wideflow.progress import show_progress
+
+if TYPE_CHECKING:
+    from wideflow.demo.score import DemoScore
 
 EXAMPLE = "wideflow demo -o demo-out"
 _FRAMES = slice(16, 22, 1)
@@ -28,6 +31,7 @@ def run(
     Two phones, 12 degrees apart, with unlike lenses and colours, started at
     different times; nothing but their videos is used. Takes two or three
     minutes on two cores, half of it for compiling, which happens once.
+    Ends with exit code 3 if the result is not to be trusted.
     """
     with show_progress(quiet) as progress:
         progress(0, 1, "opening the videos (the first run compiles for about a minute)")
@@ -50,22 +54,24 @@ def run(
             "summary.json", json.dumps({**result.summary, "truth": asdict(score)}, indent=1).encode()
         )
         report = write_report(out, progress)
-    if quiet:
-        return
+    if not quiet:
+        print(_told(score))
+        print(f"Open {report} in a browser, or run: wideflow view {out}")
+    end_with(result.verdict, quiet)
+
+
+def _told(score: DemoScore) -> str:
     a, b = score.focal_percent
-    print("Two phones filmed one scene, 12 degrees apart. From their videos alone, against the truth:")
-    print(f"  synchronisation  {score.sync_milliseconds:+.1f} ms")
-    print(
-        f"  calibration      {score.rotation_degrees:.2f} degrees between the cameras, focal lengths "
-        f"{a:+.1f} % and {b:+.1f} %"
+    return "\n".join(
+        [
+            "Two phones filmed one scene, 12 degrees apart. From their videos alone, against the truth:",
+            f"  synchronisation  {score.sync_milliseconds:+.1f} ms",
+            f"  calibration      {score.rotation_degrees:.2f} degrees between the cameras, focal lengths "
+            f"{a:+.1f} % and {b:+.1f} %",
+            f"  depth            median {score.depth_percent:.2f} %, off by more than 1 % at "
+            f"{score.depth_off_by_1_percent:.0f} % of the pixels that both see",
+            f"  motion           median {1000 * score.motion_median:.1f} mm",
+            f"  trusted          {score.trusted_percent:.0f} % of the picture, of which "
+            f"{score.trusted_off_by_1_percent:.0f} % are off by more than 1 %",
+        ]
     )
-    print(
-        f"  depth            median {score.depth_percent:.2f} %, off by more than 1 % at "
-        f"{score.depth_off_by_1_percent:.0f} % of the pixels that both see"
-    )
-    print(f"  motion           median {1000 * score.motion_median:.1f} mm")
-    print(
-        f"  trusted          {score.trusted_percent:.0f} % of the picture, of which "
-        f"{score.trusted_off_by_1_percent:.0f} % are off by more than 1 %"
-    )
-    print(f"Open {report} in a browser, or run: wideflow view {out}")

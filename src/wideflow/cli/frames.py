@@ -8,7 +8,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from wideflow.cli.options import ConfigFile, MatchSeed, Preset, Quiet, Settings
+from wideflow.cli.options import ConfigFile, MatchSeed, Preset, Quiet, Settings, end_with
 from wideflow.config import load_config
 from wideflow.errors import FileError
 from wideflow.progress import show_progress
@@ -37,15 +37,14 @@ def run(
     Writes stereo and optical flow, depth, motion, occlusions and confidence
     into OUT/result.zarr, for the pictures of camera A. Pictures of lenses
     with distortion are undistorted first; OUT/rig.json has the cameras that
-    the result belongs to.
+    the result belongs to. Ends with exit code 3 if the result is not to be
+    trusted; standard error and OUT/summary.json say why.
     """
     stages = load_config(config, settings or (), preset)
     if seed is not None:
         stages = replace(stages, match=replace(stages.match, seed=seed))
     if out.exists() and not out.is_dir():
         raise FileError(f"cannot write into '{out}': it is a file; give the name of a folder")
-
-    import numpy as np
 
     from wideflow.files import read_image, read_rig
 
@@ -54,13 +53,17 @@ def run(
     with show_progress(quiet) as progress:
         progress(0, 1, "matching (the first run compiles for about a minute)")
         from wideflow.pipeline import compute_step
+        from wideflow.pipeline.conclude import conclude
         from wideflow.pipeline.store import write_step
 
         step = compute_step(pictures, (cameras.frame(0), cameras.frame(1)), stages, progress)
     write_step(out, step)
+    counts = {"asked": 2, "filmed": 2, "placed": 2, "unmatched": 0}
+    result = conclude(out, {"inputs": {"a": a0.name, "b": b0.name}, "moments": counts})
     if not quiet:
-        trusted = np.mean(step.scene.confidence > 0.5)
+        width, height = result.size_a
         print(
-            f"{out}/result.zarr: depth and motion of {step.scene.depth.shape[1]}x{step.scene.depth.shape[0]} "
-            f"pixels, {trusted:.0%} trusted, in {sum(step.seconds.values()):.0f} s"
+            f"{out}/result.zarr: depth and motion of {width}x{height} pixels, {result.shares.trusted[0]:.0%} "
+            f"trusted, in {sum(step.seconds.values()):.0f} s"
         )
+    end_with(result.verdict, quiet)

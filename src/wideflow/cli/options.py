@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from wideflow.errors import InputError
+from wideflow.verdict import Verdict
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show neither progress nor summary.")]
 Seed = Annotated[int, typer.Option(help="Where chance starts; the same seed gives the same bits.")]
@@ -51,6 +52,17 @@ def parse_frames(text: str | None, stride: int) -> slice:
     if stop is not None and stop <= start:
         raise InputError(f"--frames {text} holds no frame; give a STOP above START")
     return slice(start, stop, stride)
+
+
+def end_with(verdict: Verdict, quiet: bool) -> None:
+    """Say what to think of a result, doubts on stderr, and leave with exit code 3 if it is not trusted."""
+    if verdict.grade != "good":
+        for words in (verdict.headline, *verdict.reasons):
+            say(words)
+    elif not quiet:
+        print(verdict.headline)
+    if not verdict.trusted:
+        raise typer.Exit(verdict.exit_code)
 
 
 def say(message: Any, *_: Any, **__: Any) -> None:

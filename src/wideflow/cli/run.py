@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from wideflow.cli.options import ConfigFile, MatchSeed, Preset, Quiet, Settings, parse_frames, say
+from wideflow.cli.options import ConfigFile, MatchSeed, Preset, Quiet, Settings, end_with, parse_frames, say
 from wideflow.config import load_config
 from wideflow.errors import FileError, InputError
 from wideflow.progress import show_progress
@@ -46,6 +46,10 @@ def run(
     fps: Annotated[float | None, Option(help="Pictures per second of folders.")] = None,
     workers: Annotated[int | None, Option(help="Worker processes on this machine.", min=1)] = None,
     cluster: Annotated[str | None, Option(help="Dask scheduler, such as tcp://host:8786.")] = None,
+    anyway: Annotated[
+        bool,
+        Option("--anyway", help="Go on with a synchronisation or calibration that is not to be trusted."),
+    ] = False,
     config: ConfigFile = None,
     settings: Settings = None,
     preset: Preset = "default",
@@ -59,6 +63,9 @@ def run(
     Synchronises, calibrates, matches, fills, refines and triangulates; writes
     OUT/result.zarr, rig.json, report.html, timings.json and log.txt. A run
     that was ended goes on where it was when it is started again.
+
+    Ends with exit code 0 if the result is to be trusted, 3 if it is not, and 2
+    if nothing came of it; standard error says why, and so does the report.
     """
     stages = load_config(config, settings or (), preset)
     if seed is not None:
@@ -86,10 +93,11 @@ def run(
         from wideflow.pipeline.prepare import Job
         from wideflow.pipeline.run import run_job
 
-        job = Job(first, second, out, stages, chosen, size, lenses, known, offset, scale, fps)
+        job = Job(first, second, out, stages, chosen, size, lenses, known, offset, scale, fps, anyway)
         result = run_job(job, workers, cluster, report, progress)
     if not quiet:
         print(describe(result))
+    end_with(result.verdict, quiet)
 
 
 def _lens(path: Path | None) -> Camera | None:
@@ -113,14 +121,18 @@ def _shown(verbose: bool) -> Iterator[None]:
 
 
 def describe(result: Result) -> str:
-    """One line for the end of a run."""
+    """One line for the end of a run: what there is, and the figures that nothing speaks against."""
     import numpy as np
 
-    trusted = np.mean([np.mean(result.confidence(t) > 0.5) for t in range(len(result))])
     width, height = result.size_a
-    sync, calibration = result.summary["sync"], result.summary["calibration"]
-    return (
-        f"{result.place}: {len(result)} moments of {width}x{height} pixels, {trusted:.0%} trusted; B started "
-        f"{sync['offset_seconds']:.3f} s after A (by {sync['method']}), cameras known to "
-        f"{calibration['reprojection_error']:.2f} px"
-    )
+    summary, trusted = result.summary, float(np.mean(result.shares.trusted))
+    words = [f"{result.place}: {len(result)} moments of {width}x{height} pixels, {trusted:.0%} trusted"]
+    certain = {finding.topic for finding in result.verdict.findings if finding.grade == "good"}
+    if "Synchronisation" in certain:
+        offset, method = summary["sync"]["offset_seconds"], summary["sync"]["method"]
+        late, early = ("B", "A") if offset >= 0 else ("A", "B")
+        words.append(f"{late} started {abs(offset):.3f} s after {early} (by {method})")
+    error = summary["calibration"]["reprojection_error"]
+    if error is not None and result.verdict.grade == "good":
+        words.append(f"cameras known to {error:.2f} px")
+    return "; ".join(words)

@@ -52,6 +52,7 @@ def run(
         "pairs": len(found.pairs.a),
         "pair_error_mean": round(float(error.mean()), 6),
         "pair_error_largest": round(float(error.max()), 6),
+        "reasons": list(found.reasons),
     }
     print(json.dumps(answer))
     for note in found.notes:

@@ -12,10 +12,8 @@ from wideflow.config import Config
 from wideflow.errors import InputError
 from wideflow.evaluate.sample import Field, Mask, Sample
 from wideflow.matching import match
+from wideflow.pipeline.moment import FilledFlow, Moment, StepFlows
 from wideflow.pipeline.step import (
-    FilledFlow,
-    Moment,
-    StepFlows,
     fill_match,
     find_seen,
     ideal_moment,

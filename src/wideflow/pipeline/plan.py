@@ -48,6 +48,9 @@ class Plan:
     filmed, rig : Rig
         The cameras as they filmed, and the ideal ones at the size of processing; a frame for each moment.
     config : Config
+    alternatives : tuple of Rig
+        Cameras as they may have filmed instead, each one standard deviation from ``filmed`` in a direction
+        of its own; frames as there.
     """
 
     out: str
@@ -58,6 +61,7 @@ class Plan:
     filmed: Rig
     rig: Rig
     config: Config
+    alternatives: tuple[Rig, ...] = ()
 
     def __len__(self) -> int:
         """Moments."""
@@ -103,7 +107,9 @@ class Plan:
         if name in FLOWS:
             return fingerprint(self.match_key(task), self.sides, self.config.fill)
         views = [_view(self.rig, t)] + ([_view(self.rig, t + 1)] if name == "step" else [])
-        return fingerprint(name, t, [self.key(need) for need in self.needs(task)], views, self.config.refine)
+        doubts = [_view(rig, t) for rig in self.alternatives]
+        needs = [self.key(need) for need in self.needs(task)]
+        return fingerprint(name, t, needs, views, doubts, self.config.refine)
 
     def match_key(self, task: Task) -> str:
         """The same for the match that a flow begins with, which filling does not change."""

@@ -9,23 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from wideflow.calibration import Calibration, calibrate, check_rig, fit_rig, with_baseline
+from wideflow.calibration import Calibration, check_rig, fit_rig, scaled
 from wideflow.config import Config
 from wideflow.errors import InputError
 from wideflow.files.place import Place
 from wideflow.files.rig import rig_from_bytes, rig_to_bytes
 from wideflow.fingerprint import content_hash, fingerprint
-from wideflow.geometry import ideal_camera
+from wideflow.geometry import baseline, ideal_camera
+from wideflow.judge import calibration_doubts, sync_finding
+from wideflow.pipeline.cameras import calibrate
+from wideflow.pipeline.moments import asked_moments, calibration_pairs, choose_pairs
 from wideflow.pipeline.plan import Plan
 from wideflow.pipeline.undistort import processing_size
 from wideflow.pipeline.work import Work
 from wideflow.progress import Progress
 from wideflow.sync import FramePairs, Sync, pair_frames, synchronise
 from wideflow.types import Camera, Rig, RigFrame, View
+from wideflow.verdict import require_trust
 from wideflow.video.read import Video
+from wideflow.video.same import require_two_clips
 
-_FEW = 60  # pairs of frames below which others around them help to calibrate
-_ENOUGH = 240  # pairs of frames that a calibration needs at most, however slowly the cameras move
+_CALIBRATED = 2  # version of what calibration gives
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +57,8 @@ class Job:
         Distance between the cameras in the first frame.
     fps : float, optional
         Pictures per second of folders.
+    anyway : bool
+        Go on where synchronisation or calibration is not to be trusted.
     """
 
     a: Path
@@ -66,6 +72,7 @@ class Job:
     offset: float | None = None
     scale: float | None = None
     fps: float | None = None
+    anyway: bool = False
 
 
 def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
@@ -75,21 +82,40 @@ def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
     -------
     Plan
     dict
-        What was found, for ``summary.json``: sync and calibration.
+        What was found, for ``summary.json``: sync, calibration, and how many of the moments asked for come.
+
+    Raises
+    ------
+    RefusedError
+        A result would not be worth its time; what was found is kept for a job that goes on anyway.
     """
     work = Work(Place(job.out))
     videos = tuple(Video(path, job.fps if path.is_dir() else None) for path in (job.a, job.b))
+    require_two_clips(job.a, job.b)
     contents = content_hash(job.a), content_hash(job.b)
     a, b = videos
     sync, sync_key = _synchronised(job, (a, b), contents, work, progress)
     pairs = choose_pairs(sync.pairs, job.frames, str(job.a))
+    described = described_sync(sync, pairs)
+    when = sync_finding(described)
+    if not job.anyway:
+        require_trust([when])
     if len(pairs.a) < 2:
         raise InputError(
             f"only {len(pairs.a)} moment of '{job.a}' is left by the frames chosen; motion needs two or more"
         )
-    found, report = _calibrated(job, (a, b), sync, sync_key, work, progress)
+    try:
+        found, others, report = _calibrated(job, (a, b), sync, sync_key, work, progress)
+    except InputError as error:
+        if when.grade == "good":
+            raise
+        # pictures of different moments are the likelier cause
+        raise InputError(f"{error}. But first see to the synchronisation: {when.words}") from error
+    if not job.anyway:
+        require_trust(calibration_doubts(report, np.asarray(report["axis_angle"])))
     partner = dict(zip(pairs.a.tolist(), pairs.b.tolist(), strict=True))
-    moments = [frame for frame in _rig_frames(found, pairs) if frame.index in partner]
+    static = job.rig is not None and len(job.rig.frames) == 1
+    moments = [frame for frame in _rig_frames(found, pairs, static) if frame.index in partner]
     if len(moments) < 2:
         raise InputError(
             f"the cameras are known in {len(moments)} of the {len(pairs.a)} moments chosen; choose others "
@@ -105,10 +131,20 @@ def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
         filmed=filmed,
         rig=_ideal_rig(filmed, job.size),
         config=job.config,
+        alternatives=tuple(_only(other, moments) for other in others),
     )
-    error = np.abs(pairs.error)
-    described = {**sync_fields(sync), "pair_error_mean": float(error.mean()), "notes": list(sync.notes)}
-    return plan, {"sync": described, "calibration": report}
+    counts = {
+        "asked": asked_moments(sync.pairs, job.frames, len(a)),
+        "filmed": len(pairs.a),
+        "placed": len(moments),
+    }
+    return plan, {"sync": described, "calibration": report, "moments": counts}
+
+
+def described_sync(sync: Sync, pairs: FramePairs) -> dict[str, Any]:
+    """A synchronisation for ``summary.json``, with how far apart the frames of these pairs are."""
+    error = float(np.abs(pairs.error).mean())
+    return {**sync_fields(sync), "pair_error_mean": error, "notes": list(sync.notes)}
 
 
 def sync_fields(sync: Sync) -> dict[str, Any]:
@@ -119,19 +155,6 @@ def sync_fields(sync: Sync) -> dict[str, Any]:
         "method": sync.method,
         "confidence": sync.confidence,
     }
-
-
-def choose_pairs(pairs: FramePairs, chosen: slice, path: str) -> FramePairs:
-    """The pairs whose frame of A was asked for."""
-    last = int(pairs.a[-1]) + 1
-    wanted = range(*chosen.indices(last))
-    inside = np.isin(pairs.a, np.asarray(wanted, np.int64))
-    if not inside.any():
-        raise InputError(
-            f"B was filming only during frames {pairs.a[0]} to {pairs.a[-1]} of '{path}'; choose "
-            "--frames there"
-        )
-    return FramePairs(pairs.a[inside], pairs.b[inside], pairs.error[inside])
 
 
 def _kept(work: Work, task: str, key: str, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -161,14 +184,14 @@ def _synchronised(
 
 def _calibrated(
     job: Job, videos: tuple[Video, Video], sync: Sync, sync_key: str, work: Work, progress: Progress
-) -> tuple[Rig, dict[str, Any]]:
-    """The rig as filmed, and the report on it."""
+) -> tuple[Rig, tuple[Rig, ...], dict[str, Any]]:
+    """The rig as filmed, rigs that explain the videos about as well, and the report on it."""
     chosen = choose_pairs(sync.pairs, job.frames, str(job.a))
-    pairs = _calibration_pairs(sync.pairs, chosen, job.frames.step or 1)
+    pairs = calibration_pairs(sync.pairs, chosen, job.frames.step or 1)
     given = [None if lens is None else [lens.K, lens.distortion, lens.size] for lens in job.intrinsics]
     rig_bytes = None if job.rig is None else rig_to_bytes(job.rig)
     key = fingerprint(
-        sync_key, pairs.a, pairs.b, given, rig_bytes, job.scale, job.config.calibrate, job.config.match.seed
+        _CALIBRATED, sync_key, pairs.a, pairs.b, given, rig_bytes, job.scale, job.config.calibrate
     )
 
     def compute() -> dict[str, Any]:
@@ -179,34 +202,31 @@ def _calibrated(
             place = work.place
             folder = None if place.remote else place.folder / "work" / "calibration_steps"
             found = calibrate(*videos, pairs, job.intrinsics, job.config.calibrate, folder, told)
-        rig = found.rig if job.scale is None else with_baseline(found.rig, job.scale)
-        report = {**found.report.as_dict(), "source": "given" if job.rig else "structure from motion"}
+        factor = 1.0 if job.scale is None else job.scale / baseline(*found.rig.frames[0].views)
+        rigs = [scaled(rig, factor) for rig in (found.rig, *found.alternatives)]
+        report = {
+            **found.report.as_dict(),
+            "source": "given" if job.rig else "what both cameras see and what stands still",
+        }
         if job.scale is not None:
             report["scale"] = f"cameras {job.scale:g} apart in the first frame"
-        return {"report": report, "rig": rig_to_bytes(rig).decode()}
+        return {"report": report, "rigs": [rig_to_bytes(rig).decode() for rig in rigs]}
 
     kept = _kept(work, "calibration", key, compute)
-    return rig_from_bytes(kept["rig"].encode(), "calibration"), kept["report"]
+    rig, *others = (rig_from_bytes(text.encode(), "calibration") for text in kept["rigs"])
+    return rig, tuple(others), kept["report"]
 
 
-def _calibration_pairs(pairs: FramePairs, chosen: FramePairs, stride: int) -> FramePairs:
-    """Pairs to calibrate: the chosen ones, those between, and some around them if they are few."""
-    first, last = (int(np.searchsorted(pairs.a, frame)) for frame in (chosen.a[0], chosen.a[-1]))
-    lacking = max(0, _FEW - (last + 1 - first))
-    first = max(0, min(first - lacking // 2, len(pairs.a) - _FEW))
-    last = min(len(pairs.a), max(last + 1 + lacking - lacking // 2, _FEW))
-    divisors = [step for step in range(1, stride + 1) if stride % step == 0]
-    step = next((step for step in divisors if (last - first) / step <= _ENOUGH), stride)
-    wanted = np.isin(pairs.a, chosen.a)
-    wanted[first:last:step] = True
-    return FramePairs(pairs.a[wanted], pairs.b[wanted], pairs.error[wanted])
-
-
-def _rig_frames(rig: Rig, pairs: FramePairs) -> list[RigFrame]:
+def _rig_frames(rig: Rig, pairs: FramePairs, static: bool) -> list[RigFrame]:
     """The rig's frames; the only frame of a static rig serves all moments."""
-    if len(rig.frames) > 1:
+    if not static:
         return list(rig.frames)
     return [RigFrame(int(index), rig.frames[0].times, rig.frames[0].views) for index in pairs.a]
+
+
+def _only(rig: Rig, moments: list[RigFrame]) -> Rig:
+    """The frames of a rig at these moments."""
+    return Rig(rig.cameras, tuple(rig.frame(moment.index) for moment in moments))
 
 
 def _ideal_rig(filmed: Rig, longest: int) -> Rig:

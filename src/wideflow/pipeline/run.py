@@ -8,7 +8,6 @@ import os
 import platform
 import sys
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -21,6 +20,7 @@ from wideflow.config import Config
 from wideflow.errors import InputError, WideflowError
 from wideflow.files.place import Place
 from wideflow.files.rig import rig_to_bytes
+from wideflow.pipeline.conclude import conclude
 from wideflow.pipeline.lock import locked
 from wideflow.pipeline.plan import Plan, Task
 from wideflow.pipeline.prepare import Job, make_plan
@@ -49,6 +49,7 @@ def run(
     fps: float | None = None,
     workers: int | None = None,
     cluster: str | None = None,
+    anyway: bool = False,
     report: bool = True,
     progress: Progress = lambda done, total, text: None,
 ) -> Result:
@@ -83,18 +84,38 @@ def run(
         Processes that share the work; this one does it unless given.
     cluster : str, optional
         Address of a Dask scheduler whose workers see the clips and ``out``.
+    anyway : bool
+        Go on where synchronisation or calibration is not to be trusted; the verdict says so all the same.
     report : bool
         Write ``report.html`` at the end.
     progress : callable
         Told (steps done, steps in all, what comes next).
 
+    Returns
+    -------
+    Result
+        Its ``verdict`` says whether to trust it, and why not.
+
     Raises
     ------
+    RefusedError
+        Synchronisation or calibration is not to be trusted; ``anyway`` goes on from there.
     WideflowError
         With one sentence about what the clips, settings or the disk lack; what was done is kept.
     """
     job = Job(
-        Path(a), Path(b), str(out), config or Config(), frames, size, intrinsics, rig, offset, scale, fps
+        Path(a),
+        Path(b),
+        str(out),
+        config or Config(),
+        frames,
+        size,
+        intrinsics,
+        rig,
+        offset,
+        scale,
+        fps,
+        anyway,
     )
     return run_job(job, workers, cluster, report, progress)
 
@@ -105,7 +126,7 @@ def run_job(job: Job, workers: int | None, cluster: str | None, report: bool, pr
     with locked(place) as alive, _logged(place):
         LOG.info("wideflow %s: '%s' and '%s' into '%s'", __version__, job.a, job.b, job.out)
         plan, found = make_plan(job, progress)
-        _begin(place, plan, job, found)
+        summary = _begin(place, plan, job, found)
         notes: dict[Task, dict[str, Any]] = {}
 
         def done(task: Task, note: dict[str, Any]) -> None:
@@ -118,8 +139,8 @@ def run_job(job: Job, workers: int | None, cluster: str | None, report: bool, pr
         else:
             run_on_cluster(plan, cluster, workers or 1, progress, done)
         place.write("timings.json", json.dumps(_timings(notes), indent=1).encode())
-        _require_something(notes)
-        result = Result(job.out)
+        summary["moments"]["unmatched"] = _unmatched(notes)
+        result = conclude(job.out, summary)
         if report:
             from wideflow.report.write import write_report
 
@@ -128,8 +149,8 @@ def run_job(job: Job, workers: int | None, cluster: str | None, report: bool, pr
     return result
 
 
-def _begin(place: Place, plan: Plan, job: Job, found: dict[str, Any]) -> None:
-    """Write what is known before the work, and make the store ready for it."""
+def _begin(place: Place, plan: Plan, job: Job, found: dict[str, Any]) -> dict[str, Any]:
+    """Write what is known before the work, the summary that is returned too, and make the store ready."""
     shape = [len(plan), *plan.rig.cameras[0].size, *plan.rig.cameras[1].size]
     known = [0]
     if place.exists("work/shape.json") and place.exists("result.zarr/zarr.json"):
@@ -151,10 +172,12 @@ def _begin(place: Place, plan: Plan, job: Job, found: dict[str, Any]) -> None:
             "reprojection_error": report["reprojection_error_median"],
             "angle": report["axis_angle"],
         },
+        "moments": found["moments"],
         "settings": asdict(job.config),
         "versions": _versions(),
     }
     place.write("summary.json", json.dumps(summary, indent=1).encode())
+    return summary
 
 
 def _timings(notes: dict[Task, dict[str, Any]]) -> dict[str, Any]:
@@ -174,17 +197,12 @@ def _rounded(seconds: dict[str, float]) -> dict[str, float]:
     return {stage: round(value, 3) for stage, value in seconds.items()}
 
 
-def _require_something(notes: dict[Task, dict[str, Any]]) -> None:
-    """Refuse a result in which nothing was found at all."""
+def _unmatched(notes: dict[Task, dict[str, Any]]) -> int:
+    """Steps that could not be matched and are left unknown; if that is all of them, there is no result."""
     steps = [note.get("unknown") for task, note in notes.items() if task.name == "step"]
     if all(steps):
         raise InputError(f"no moment could be matched: {steps[0]}")
-    if any(steps):
-        warnings.warn(
-            f"{sum(map(bool, steps))} of {len(steps)} steps could not be matched and are left unknown",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+    return sum(map(bool, steps))
 
 
 def _versions() -> dict[str, str]:

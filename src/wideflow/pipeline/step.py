@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,51 +17,16 @@ from wideflow.geometry import fundamental_matrix
 from wideflow.matching import Match, match
 from wideflow.matching.colour import ColourTransform
 from wideflow.pictures import checked_picture
+from wideflow.pipeline.lifting import lift_moment, lift_step
+from wideflow.pipeline.moment import FilledFlow, Moment, StepFlows
 from wideflow.pipeline.undistort import undistorted
 from wideflow.progress import Progress
-from wideflow.refine import LiftedStereo, carry_stereo, close_loop, lift_flows, lift_stereo, refine_flows
+from wideflow.refine import LiftedStereo, carry_stereo, close_loop, refine_flows
 from wideflow.types import Flow, Rig, RigFrame, SceneFlow
 
 Floats = NDArray[np.float32]
 _CARRIED = 0.3  # trust in a flow that the moment before has lent
 _STEPS = 7  # four matches, filling, refinement, lift
-
-
-@dataclass(frozen=True, eq=False)
-class Moment:
-    """Both pictures of one moment as ideal cameras would have taken them.
-
-    Attributes
-    ----------
-    pictures : pair of (H, W, 3) float32
-        RGB, 0..1, of A and of B.
-    frame : RigFrame
-        Of cameras without distortion.
-    known : pair of (H, W) bool
-        Pixels that the lens has seen.
-    """
-
-    pictures: tuple[NDArray[np.float32], NDArray[np.float32]]
-    frame: RigFrame
-    known: tuple[NDArray[np.bool_], NDArray[np.bool_]]
-
-
-@dataclass(frozen=True, eq=False)
-class FilledFlow:
-    """A matched flow whose gaps are filled: (H, W, 2) px, its confidence, and where it is a guess."""
-
-    uv: NDArray[np.float32]
-    confidence: NDArray[np.float32]
-    occluded: NDArray[np.bool_]
-
-
-class StepFlows(NamedTuple):
-    """The four flows around the loop of a time step."""
-
-    optical_a: FilledFlow
-    stereo: FilledFlow
-    optical_b: FilledFlow
-    stereo_next: FilledFlow
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,12 +221,7 @@ def join_flows(
         (a, b), (a_next, b_next) = now.pictures, after.pictures
         refined = refine_flows((colours(a), b, colours(a_next), b_next), lines, start, config.refine)
     with clock(seconds, "lift"):
-        trust = flows.stereo.confidence
-        lifted = lift_flows(now.frame, after.frame, refined.flows, trust, loop_error, refined.penalty)
-    unseen = ~now.known[0]
-    for values in (lifted.depth, lifted.motion, lifted.covariance, lifted.motion_covariance):
-        values[unseen] = np.nan
-    lifted.confidence[unseen] = 0
+        lifted = lift_step(now, after, flows.stereo, refined.flows, loop_error)
     return SceneFlow(
         stereo_flow=refined.flows.stereo,
         optical_flow_a=refined.flows.optical,
@@ -274,15 +233,8 @@ def join_flows(
         motion_covariance=lifted.motion_covariance,
         occluded=flows.stereo.occluded,
         confidence=lifted.confidence,
+        tilt=lifted.tilt,
     )
-
-
-def lift_moment(moment: Moment, stereo: FilledFlow) -> LiftedStereo:
-    """Depth of a moment that no next one refines."""
-    lifted = lift_stereo(moment.frame, stereo.uv, ~stereo.occluded, stereo.confidence)
-    lifted.depth[~moment.known[0]] = np.nan
-    lifted.confidence[~moment.known[0]] = 0
-    return lifted
 
 
 @contextmanager

@@ -15,12 +15,14 @@ from wideflow.errors import InputError
 from wideflow.files.place import Place
 from wideflow.matching import match
 from wideflow.matching.colour import ColourTransform
+from wideflow.pipeline.lifting import lift_moment
+from wideflow.pipeline.moment import FilledFlow, Moment, StepFlows
 from wideflow.pipeline.plan import FLOWS, Plan, Task
-from wideflow.pipeline.step import FilledFlow, Moment, StepFlows, clock, fill_match, join_flows, lift_moment
+from wideflow.pipeline.step import clock, fill_match, join_flows
 from wideflow.pipeline.store import Store
 from wideflow.pipeline.undistort import Undistorter
 from wideflow.pipeline.work import Arrays, Work
-from wideflow.refine import LiftedStereo
+from wideflow.refine import CameraDoubt, LiftedStereo
 from wideflow.types import Flow, SceneFlow
 from wideflow.video.read import Video
 
@@ -34,7 +36,8 @@ def do_task(plan: Plan, task: Task) -> dict[str, Any]:
     Returns
     -------
     dict
-        What was noted: "seconds" of each stage, and "unknown", a sentence, if nothing could be found.
+        What was noted: "seconds" of each stage; "unknown", a sentence, if nothing could be found; of a
+        moment, "tilt", by how much of itself its depth may be bent by what calibration does not know.
     """
     work, slot, number, key = Work(Place(plan.out)), plan.slot(task), plan.number(task), plan.key(task)
     note = work.note(slot, number, key)
@@ -133,6 +136,7 @@ def _finish_moment(
         with clock(seconds, "lift"):
             lifted: LiftedStereo = lift_moment(moment, flows[0])
         store.put_last(t, flows[0], lifted)
+        note["tilt"] = lifted.tilt
         return
     stereo, optical_a, optical_b, stereo_next = flows
     colours = ColourTransform(loaded[0]["colours"], float(loaded[0]["spread"]))
@@ -145,6 +149,7 @@ def _finish_moment(
         seconds,
     )
     store.put_scene(t, scene)
+    note["tilt"] = scene.tilt
 
 
 def _unknown(plan: Plan, need: Task, work: Work) -> str | None:
@@ -154,7 +159,9 @@ def _unknown(plan: Plan, need: Task, work: Work) -> str | None:
 
 def _moment(plan: Plan, store: Store, t: int) -> Moment:
     a, b = _floats(store.get("picture_a", t)), _floats(store.get("picture_b", t))
-    return Moment((a, b), plan.rig.frames[t], (_undistorter(plan, 0).known, _undistorter(plan, 1).known))
+    known = _undistorter(plan, 0).known, _undistorter(plan, 1).known
+    doubt = CameraDoubt(plan.filmed.frames[t], tuple(rig.frames[t] for rig in plan.alternatives))
+    return Moment((a, b), plan.rig.frames[t], known, doubt)
 
 
 def _floats(picture: NDArray[np.uint8]) -> NDArray[np.float32]:

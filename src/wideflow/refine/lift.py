@@ -12,15 +12,11 @@ from numpy.typing import NDArray
 
 from wideflow.errors import InputError
 from wideflow.geometry import Triangulation, pixel_grid, triangulate, world_to_camera
+from wideflow.refine.confidence import Evidence, judge
 from wideflow.refine.flow_loop import FlowLoop
 from wideflow.types import RigFrame
 
 SMALLEST_ANGLE = np.radians(0.2)  # between two rays; below it a pixel of error is half the depth or more
-_ANGLE = np.radians(1.0)  # between two rays, at which depth is trusted half
-_LOOP = 3.0  # px between the two ways round the loop, from which the motion is not trusted
-_GREY = 20.0  # mean difference of the data terms, grey levels, at which a match is trusted half
-_GUESSED = 0.2  # what a pixel without a match in B keeps of its trust
-_HALF = 0.12  # product of all of these at which half of the depths are right
 _ROWS = 32  # triangulated at a time, to bound the memory
 
 Floats = NDArray[np.float32]
@@ -41,7 +37,9 @@ class Lifted:
     motion_covariance : (H, W, 3, 3) float32
         Likewise of the motion, the noise of both moments taken as independent.
     confidence : (H, W) float32
-        0..1; 0 where depth is unknown.
+        The chance that depth is within a percent; 0 where depth is unknown.
+    tilt : float
+        By how much of itself depth may be bent by what calibration does not know; 0 if that is not told.
     """
 
     depth: Floats
@@ -49,15 +47,14 @@ class Lifted:
     covariance: Floats
     motion_covariance: Floats
     confidence: Floats
+    tilt: float = 0.0
 
 
 def lift_flows(
     frame_t: RigFrame,
     frame_t1: RigFrame,
     flows: FlowLoop,
-    match_confidence: Floats | None = None,
-    loop_error: Floats | None = None,
-    penalty: Floats | None = None,
+    evidence: Evidence | None = None,
 ) -> Lifted:
     """Depth and motion from the flows of a time step.
 
@@ -67,12 +64,8 @@ def lift_flows(
         The two views at t and at t + 1, pinhole.
     flows : FlowLoop
         Refined or not.
-    match_confidence : (H, W), optional
-        Of the stereo match, 0..1.
-    loop_error : (H, W), optional
-        Of `close_loop`, px.
-    penalty : (H, W), optional
-        Of `Refinement`, grey levels.
+    evidence : Evidence, optional
+        How far to trust the stereo flow; only what is visible unless given.
     """
     height, width = flows.optical.shape[:2]
     camera = frame_t.views[0].camera
@@ -83,7 +76,7 @@ def lift_flows(
         )
     grid = pixel_grid(width, height)
     depth = np.empty((height, width), np.float32)
-    angle = np.empty((height, width), np.float32)
+    relative = np.empty((height, width), np.float32)
     motion = np.empty((height, width, 3), np.float32)
     covariance = np.empty((height, width, 3, 3), np.float32)
     motion_covariance = np.empty((height, width, 3, 3), np.float32)
@@ -99,38 +92,45 @@ def lift_flows(
         motion[rows] = np.where(both[..., None], then.points - now.points, np.nan)
         covariance[rows] = np.where(known_now[..., None, None], now.covariance, np.nan)
         motion_covariance[rows] = np.where(both[..., None, None], now.covariance + then.covariance, np.nan)
-        angle[rows] = np.where(known_now, now.angle, 0)
+        relative[rows] = np.where(known_now, _relative_noise(frame_t, now, z), np.inf)
 
     _by_rows(lift, height)
-    confidence = _confidence(angle, flows.stereo_visible, match_confidence, loop_error, penalty)
-    return Lifted(depth, motion, covariance, motion_covariance, confidence)
+    judged = judge(relative, flows.stereo, evidence or Evidence(flows.stereo_visible))
+    return Lifted(depth, motion, covariance, motion_covariance, *judged)
 
 
 @dataclass(frozen=True, eq=False)
 class LiftedStereo:
-    """Depth (H, W) of every pixel of picture A, world units, NaN where unknown, and its confidence, 0..1."""
+    """Depth (H, W) of every pixel of picture A, world units, NaN where unknown; the rest as in `Lifted`."""
 
     depth: Floats
     confidence: Floats
+    tilt: float = 0.0
 
 
-def lift_stereo(
-    frame: RigFrame, stereo: Floats, visible: NDArray[np.bool_], match_confidence: Floats | None = None
-) -> LiftedStereo:
-    """Depth from the stereo flow (H, W, 2) of one moment; ``visible`` where it is no guess."""
+def lift_stereo(frame: RigFrame, stereo: Floats, evidence: Evidence) -> LiftedStereo:
+    """Depth from the stereo flow (H, W, 2) of one moment."""
     height, width = stereo.shape[:2]
     grid = pixel_grid(width, height)
     depth = np.empty((height, width), np.float32)
-    angle = np.empty((height, width), np.float32)
+    relative = np.empty((height, width), np.float32)
 
     def lift(rows: slice) -> None:
         now = triangulate(*frame.views, grid[rows], grid[rows] + stereo[rows])
         known = _known(now)
-        depth[rows] = np.where(known, world_to_camera(frame.views[0], now.points)[..., 2], np.nan)
-        angle[rows] = np.where(known, now.angle, 0)
+        z = world_to_camera(frame.views[0], now.points)[..., 2]
+        depth[rows] = np.where(known, z, np.nan)
+        relative[rows] = np.where(known, _relative_noise(frame, now, z), np.inf)
 
     _by_rows(lift, height)
-    return LiftedStereo(depth, _confidence(angle, visible, match_confidence, None, None))
+    return LiftedStereo(depth, *judge(relative, stereo, evidence))
+
+
+def _relative_noise(frame: RigFrame, found: Triangulation, depth: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standard deviation of depth for noise of 1 px in every coordinate, as a share of depth."""
+    axis = frame.views[0].R[2]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.sqrt(np.einsum("i,...ij,j", axis, found.covariance, axis)) / depth)
 
 
 def _by_rows(lift: Callable[[slice], None], height: int) -> None:
@@ -143,26 +143,3 @@ def _by_rows(lift: Callable[[slice], None], height: int) -> None:
 def _known(found: Triangulation) -> NDArray[np.bool_]:
     finite = np.isfinite(found.points).all(axis=-1)
     return finite & found.in_front & (found.angle >= SMALLEST_ANGLE)
-
-
-def _confidence(
-    angle: Floats,
-    visible: NDArray[np.bool_],
-    match_confidence: Floats | None,
-    loop_error: Floats | None,
-    penalty: Floats | None,
-) -> Floats:
-    """Do the rays cross well, is the pixel seen, is the match good, does the loop close, do colours agree?
-
-    The product of the answers is scaled to be about the chance that the depth is within a percent.
-    """
-    confidence = angle / (angle + np.float32(_ANGLE)) * np.where(visible, 1.0, _GUESSED)
-    if match_confidence is not None:
-        confidence = confidence * (0.5 + 0.5 * match_confidence)
-    if loop_error is not None:
-        # a pixel that leaves the picture or is hidden at t + 1 has no second way: it keeps half
-        confidence = confidence * (0.5 + 0.5 * np.exp(-((loop_error / _LOOP) ** 2)))
-    if penalty is not None:
-        confidence = confidence * _GREY / (_GREY + np.where(np.isnan(penalty), _GREY, penalty))
-    squared = confidence.astype(np.float32) ** 2
-    return np.asarray(squared / (squared + np.float32(_HALF**2)), np.float32)

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from wideflow.progress import Progress
 from wideflow.report.cloud import moment_cloud
-from wideflow.report.overview import Scales, frame_of, spread
+from wideflow.report.overview import Scales, frame_of
 from wideflow.report.panels import data_url, fit_width, moment_panels
-from wideflow.results import Result
+from wideflow.results import Result, spread
 
 _PHOTOS = ("a", "b", "overlay", "occluded")
 

@@ -1,4 +1,4 @@
-"""What holds for a whole result: how much of it is trusted, and the scales that all its pictures share."""
+"""What holds for a whole result: the scales that all its pictures share, and how its cameras move."""
 
 from __future__ import annotations
 
@@ -7,36 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.geometry import baseline, optical_axis_angle
-from wideflow.results import Result
+from wideflow.geometry import baseline
+from wideflow.results import TRUSTED, Result, spread
 from wideflow.types import RigFrame
 
-TRUSTED = 0.5  # a pixel with more confidence than this counts as trusted
-_MOST_MOMENTS = 60  # a longer run is judged by this many moments, evenly spaced
 _SCALE_MOMENTS = 6  # moments that the scales are taken from
 _STEP = 3  # every third pixel in x and y is enough for a percentile
-
-
-@dataclass(frozen=True, eq=False)
-class Shares:
-    """Parts of the picture of camera A, 0 .. 1, one value for each moment looked at.
-
-    Attributes
-    ----------
-    moments : (n,) int
-        Numbers of the moments.
-    trusted, occluded, known : (n,) float
-        Confidence above 0.5; not seen by B; depth is known.
-    """
-
-    moments: NDArray[np.intp]
-    trusted: NDArray[np.float64]
-    occluded: NDArray[np.float64]
-    known: NDArray[np.float64]
-
-    def of_steps(self) -> Shares:
-        """Without the last moment: no motion starts there, and depth alone is trusted more easily."""
-        return Shares(self.moments[:-1], self.trusted[:-1], self.occluded[:-1], self.known[:-1])
 
 
 @dataclass(frozen=True)
@@ -61,30 +37,10 @@ class Scales:
     motion: float
 
 
-def spread(count: int, most: int) -> NDArray[np.intp]:
-    """At most ``most`` of the numbers 0 .. count - 1, evenly spaced, with the first and the last."""
-    return np.unique(np.rint(np.linspace(0, count - 1, min(count, most))).astype(np.intp))
-
-
 def frame_of(result: Result, t: int) -> RigFrame:
     """The cameras at moment t; those of the only frame if they stand."""
     frames = result.rig.frames
     return frames[min(t, len(frames) - 1)]
-
-
-def measure_shares(result: Result) -> Shares:
-    """How much of each moment is trusted, occluded and known."""
-    moments = spread(len(result), _MOST_MOMENTS)
-    rows = [
-        (
-            np.mean(result.confidence(t) > TRUSTED),
-            np.mean(result.occluded(t)),
-            np.mean(np.isfinite(result.depth(t))),
-        )
-        for t in moments
-    ]
-    trusted, occluded, known = np.array(rows, np.float64).reshape(-1, 3).T
-    return Shares(moments, trusted, occluded, known)
 
 
 def measure_scales(result: Result) -> Scales:
@@ -133,6 +89,4 @@ def camera_motion(result: Result) -> tuple[NDArray[np.float64], NDArray[np.float
     angle : (n,) float64
         Degrees.
     """
-    views = [frame.views for frame in result.rig.frames]
-    distance = np.array([baseline(*pair) for pair in views])
-    return distance, np.degrees([optical_axis_angle(*pair) for pair in views])
+    return np.array([baseline(*frame.views) for frame in result.rig.frames]), result.angles

@@ -14,14 +14,7 @@ from numpy.typing import NDArray
 
 from wideflow.report.colours import flow_wheel
 from wideflow.report.moment import Detail
-from wideflow.report.overview import (
-    Scales,
-    Shares,
-    camera_motion,
-    frame_of,
-    measure_scales,
-    measure_shares,
-)
+from wideflow.report.overview import Scales, camera_motion, frame_of, measure_scales
 from wideflow.report.panels import data_url
 from wideflow.report.sections import (
     camera_section,
@@ -30,7 +23,6 @@ from wideflow.report.sections import (
     truth_section,
     verdict_section,
 )
-from wideflow.report.verdict import verdict
 from wideflow.results import Result
 
 _STYLES = ("page.css", "widgets.css")
@@ -43,13 +35,11 @@ class Overview:
 
     Attributes
     ----------
-    shares : Shares
     scales : Scales
     centre, up : (3,) float64
         World point in the middle of the scene, and the direction that is up in the pictures.
     """
 
-    shares: Shares
     scales: Scales
     centre: NDArray[np.float64]
     up: NDArray[np.float64]
@@ -61,7 +51,7 @@ def measure(result: Result) -> Overview:
     view = frame_of(result, len(result) // 2).views[0]
     up = np.mean([-frame.views[0].R[1] for frame in result.rig.frames], axis=0)
     centre = view.centre + scales.middle * view.R[2]
-    return Overview(measure_shares(result), scales, centre, up / max(float(np.linalg.norm(up)), 1e-9))
+    return Overview(scales, centre, up / max(float(np.linalg.norm(up)), 1e-9))
 
 
 def build_page(
@@ -91,14 +81,14 @@ def build_page(
         "title": escape(title),
         "policy": "connect-src 'self'" if not embedded else "connect-src 'none'",
         "style": "\n".join(_asset(name) for name in _STYLES),
-        "verdict": verdict_section(verdict(summary, overview.shares, angle)),
+        "verdict": verdict_section(result.verdict),
         "notes": _notes(result, moments, bool(embedded), detail),
         "wheel": data_url(flow_wheel(120), 95),
         "stereo_scale": f"{overview.scales.stereo:.0f}",
         "optical_scale": f"{overview.scales.optical:.1f}",
         "near": f"{overview.scales.near:.3g}",
         "far": f"{overview.scales.far:.3g}",
-        "cameras": camera_section(distance, angle, overview.shares),
+        "cameras": camera_section(distance, angle, result.shares),
         "truth": truth_section(summary.get("truth")),
         "time": time_section(result.timings, len(result)),
         "facts": facts_section(summary, result),

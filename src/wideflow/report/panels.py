@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.report.colours import depth_colours, flow_colours
-from wideflow.report.overview import TRUSTED, Scales
-from wideflow.results import Result
+from wideflow.report.overview import Scales
+from wideflow.results import TRUSTED, Result
 
 Picture = NDArray[np.uint8]
 _OCCLUDED = (230, 80, 40)  # RGB laid over what B does not see

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wideflow.judge import Shares
 from wideflow.report.charts import bars, flattened, line_chart, series_words, table
-from wideflow.report.overview import Shares
-from wideflow.report.verdict import HEADLINES, Finding, overall
 from wideflow.results import Result
+from wideflow.verdict import Verdict
 
 _MARKS = {"good": "✓", "weak": "!", "poor": "✕"}
-_MEANINGS = {"good": "good", "weak": "weak", "poor": "poor"}
 _TRUTH = {
     "depth_off_by_1_percent": ("Depth wrong by more than 1 %", "% of pixels"),
     "depth_median_percent": ("Median error of depth", "%"),
@@ -25,18 +24,18 @@ _TRUTH = {
 }
 
 
-def verdict_section(findings: list[Finding]) -> str:
+def verdict_section(verdict: Verdict) -> str:
     """The headline and a line for each finding."""
-    grade = overall(findings)
     items = "".join(
         f'<li class="{finding.grade}"><span class="mark" aria-hidden="true">{_MARKS[finding.grade]}</span>'
-        f'<div><h3>{escape(finding.topic)} <span class="grade">{_MEANINGS[finding.grade]}</span></h3>'
+        f'<div><h3>{escape(finding.topic)} <span class="grade">{finding.grade}</span></h3>'
         f"<p>{escape(finding.sentence)}</p>"
         + (f'<p class="remedy"><b>What to do:</b> {_prose(finding.remedy)}</p>' if finding.remedy else "")
         + "</div></li>"
-        for finding in findings
+        for finding in verdict.findings
     )
-    return f'<h2 class="headline {grade}">{escape(HEADLINES[grade])}</h2><ul class="findings">{items}</ul>'
+    headline = f'<h2 class="headline {verdict.grade}">{escape(verdict.headline)}</h2>'
+    return f'{headline}<ul class="findings">{items}</ul>'
 
 
 def _prose(text: str) -> str:
@@ -125,7 +124,8 @@ def facts_section(summary: dict[str, Any], result: Result) -> str:
     ):
         values = summary.get(key)
         if isinstance(values, dict) and values:
-            short = {name: value for name, value in values.items() if not _is_series(value)}
+            # doubts are part of the verdict
+            short = {k: value for k, value in values.items() if k != "doubts" and not _is_series(value)}
             parts.append(f"<details><summary>{title}</summary>{table(flattened(short))}</details>")
     return '<section id="facts"><h2>Settings and versions</h2>' + "".join(parts) + "</section>"
 

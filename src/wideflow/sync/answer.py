@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from wideflow.config import SyncConfig
 from wideflow.errors import InputError
 from wideflow.progress import Progress
+from wideflow.sync.doubts import sentence
 from wideflow.sync.pairing import FramePairs, pair_frames
 from wideflow.sync.pictures import PictureMatch, match_pictures, refine_offset
 from wideflow.sync.sound import RATE, SoundMatch, match_sound
@@ -42,6 +43,9 @@ class Sync:
         Each frame of A with its nearest of B, and the time that remains between them.
     notes : tuple of str
         Sentences for the user, such as why the answer is uncertain.
+    reasons : tuple of str
+        The same for programs: names of `wideflow.sync.doubts.WORDS`, the weightiest first; empty where the
+        answer is to be trusted.
     """
 
     offset_seconds: float
@@ -50,6 +54,7 @@ class Sync:
     confidence: float
     pairs: FramePairs
     notes: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
 
 
 def synchronise(
@@ -88,7 +93,7 @@ def synchronise(
     if offset is not None:
         if not math.isfinite(offset):
             raise InputError(f"an offset of {offset} seconds is no time; give a number")
-        return _answer(videos, offset, 1.0, "given", 1.0, settings)
+        return _answer(videos, offset, 1.0, "given", 1.0, settings, ())
     for video in videos:
         if video.duration < _SHORTEST:
             raise InputError(
@@ -142,7 +147,7 @@ def _sound_answer(
         if exact is not None and _GEOMETRY_ERROR <= abs(exact.offset - shift - heard.offset) <= _SOUND_ERROR:
             method, found = "sound and geometry", exact.offset - shift
     report(6, 6, "done")
-    return _answer(videos, found, heard.rate, method, heard.confidence, settings)
+    return _answer(videos, found, heard.rate, method, heard.confidence, settings, heard.doubts)
 
 
 def _uncertain_answer(
@@ -150,13 +155,13 @@ def _uncertain_answer(
 ) -> Sync:
     """The better of what was heard and seen, neither of which is certain."""
     if heard is not None and (seen is None or heard.confidence > seen.confidence):
-        return _answer(videos, heard.offset, heard.rate, "sound", heard.confidence, settings)
+        return _answer(videos, heard.offset, heard.rate, "sound", heard.confidence, settings, heard.doubts)
     if seen is None:
         raise InputError(
             f"nothing in '{videos[0].path}' and '{videos[1].path}' tells when they were filmed: no common "
             "sound, and too little moves; give the offset with --offset"
         )
-    return _answer(videos, seen.offset, 1.0, seen.how, seen.confidence, settings)
+    return _answer(videos, seen.offset, 1.0, seen.how, seen.confidence, settings, seen.doubts)
 
 
 def _answer(
@@ -166,6 +171,7 @@ def _answer(
     method: str,
     confidence: float,
     settings: SyncConfig,
+    doubts: tuple[str, ...],
 ) -> Sync:
     pairs = pair_frames(videos[0].times, videos[1].times, offset, rate)
     if not len(pairs.a):
@@ -173,10 +179,7 @@ def _answer(
             f"'{videos[0].path}' and '{videos[1].path}' share no moment if B started {offset:.3f} s after A; "
             "check the offset"
         )
-    notes: tuple[str, ...] = ()
-    if confidence < settings.trusted:
-        notes = (
-            f"low confidence ({confidence:.2f}): {offset:.3f} s by {method} may be wrong; check it, or give "
-            "the offset yourself",
-        )
-    return Sync(offset, rate, method, confidence, pairs, notes)
+    if confidence >= settings.trusted:
+        return Sync(offset, rate, method, confidence, pairs)
+    note = sentence(offset, method, confidence, doubts)
+    return Sync(offset, rate, method, confidence, pairs, (note,), doubts)

@@ -105,7 +105,10 @@ def crossings(x: Points, tracks: Points) -> tuple[NDArray[np.float64], NDArray[n
     middle = len(tracks) // 2
     if len(x) < _FEWEST:
         return None
-    F, _ = cv2.findFundamentalMat(x, tracks[middle], cv2.USAC_MAGSAC, 1.0, 0.999, 5000)
+    try:
+        F, _ = cv2.findFundamentalMat(x, tracks[middle], cv2.USAC_MAGSAC, 1.0, 0.999, 5000)
+    except cv2.error:  # matches that agree with no model at all
+        return None
     if F is None or F.shape != (3, 3) or not np.isfinite(F).all():
         return None
     inlier = np.abs(sampson_distance(F[None], x, tracks[middle : middle + 1])[0]) < _INLIER

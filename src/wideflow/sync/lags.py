@@ -66,5 +66,25 @@ def parabola_peak(score: NDArray[np.float64], best: int) -> float:
 
 def standardised(score: NDArray[np.float64]) -> NDArray[np.float64]:
     """Distance from the median in units of the spread of the bulk."""
-    centred = score - np.median(score)
-    return centred / max(1.4826 * float(np.median(np.abs(centred))), 1e-12)
+    return (score - np.median(score)) / spread_about_median(score)
+
+
+def spread_about_median(score: NDArray[np.float64]) -> float:
+    """Standard deviation of the bulk of the values, untouched by a few peaks; never 0."""
+    return max(1.4826 * float(np.median(np.abs(score - np.median(score)))), 1e-12)
+
+
+def peak_width(score: NDArray[np.float64], best: int) -> int:
+    """Steps about ``best`` that are higher than half of it, without a gap."""
+    low = np.flatnonzero(score <= 0.5 * score[best])
+    left, right = low[low < best], low[low > best]
+    return int((right[0] if len(right) else len(score)) - (left[-1] if len(left) else -1) - 1)
+
+
+def correlation_width(score: NDArray[np.float64]) -> int:
+    """Steps over which neighbouring scores say about the same: until their correlation is below a half."""
+    centred = score - score.mean()
+    size = fft.next_fast_len(2 * len(score), real=True)
+    correlation = fft.irfft(np.abs(fft.rfft(centred, size)) ** 2, size)[: len(score)]
+    below = np.flatnonzero(correlation < 0.5 * correlation[0])
+    return int(below[0]) if len(below) else len(score)

@@ -13,7 +13,8 @@ from wideflow.config import SyncConfig
 from wideflow.progress import Progress
 from wideflow.sync.epipolar import Features, crossings, features, follow, match_features
 from wideflow.sync.lags import peaks
-from wideflow.sync.motion import MotionMatch, MotionSeries, joined, match_motion, motion_series
+from wideflow.sync.motion import MotionSeries, joined, motion_series
+from wideflow.sync.movement import MotionMatch, match_motion
 from wideflow.sync.votes import Election, Votes, count_votes
 from wideflow.video.read import Video
 
@@ -36,11 +37,12 @@ _PIECE = 15.0  # seconds that one thread watches at once
 
 @dataclass(frozen=True)
 class PictureMatch:
-    """Offset in seconds, how it was found ("geometry" or "movement"), and confidence in 0..1."""
+    """Offset in seconds, how it was found ("geometry" or "movement"), confidence in 0..1, and its doubts."""
 
     offset: float
     how: str
     confidence: float
+    doubts: tuple[str, ...] = ()
 
 
 def match_pictures(a: Video, b: Video, config: SyncConfig, progress: Progress) -> PictureMatch | None:
@@ -163,21 +165,27 @@ def _decide(
     """Geometry where it is surer, or confirms movement; where the two contradict, neither is certain."""
     if movement is None or found is None:
         if found is not None:
-            return PictureMatch(found.offset, "geometry", found.confidence)
-        return None if movement is None else PictureMatch(movement.offset, "movement", movement.confidence)
+            return PictureMatch(found.offset, "geometry", found.confidence, found.doubts)
+        if movement is None:
+            return None
+        return PictureMatch(movement.offset, "movement", movement.confidence, movement.doubts)
     sure, lead = movement.confidence, found.confidence
+    everywhere = max(stop - start for start, stop in spans) <= _SEGMENT
     if abs(found.offset - movement.offset) <= _CLOSE:
-        confirmed = 1 - (1 - sure) * (1 - lead)
+        # geometry that was only asked near the offset of movement has not found it by itself
+        confirmed = 1 - (1 - sure) * (1 - lead) if everywhere else max(sure, lead)
+        doubts = min(movement.doubts, found.doubts, key=len)
         if lead < sure and math.isinf(found.spread):  # too few votes to be more exact than movement
-            return PictureMatch(movement.offset, "movement", confirmed)
-        return PictureMatch(found.offset, "geometry", confirmed)
+            return PictureMatch(movement.offset, "movement", confirmed, doubts)
+        return PictureMatch(found.offset, "geometry", confirmed, doubts)
     if lead >= sure:
-        return PictureMatch(found.offset, "geometry", lead * (1 - sure))
-    if max(stop - start for start, stop in spans) <= _SEGMENT:
+        doubts = ("contradiction", *found.doubts)
+        return PictureMatch(found.offset, "geometry", lead * (1 - sure), doubts)
+    if everywhere:
         near = refine_offset(a, b, movement.offset)
         if near is not None:
-            return PictureMatch(near.offset, "geometry", sure)
-    return PictureMatch(movement.offset, "movement", sure * (1 - lead))
+            return PictureMatch(near.offset, "geometry", sure, movement.doubts)
+    return PictureMatch(movement.offset, "movement", sure * (1 - lead), ("contradiction", *movement.doubts))
 
 
 def _spans(a: Video, b: Video, config: SyncConfig) -> tuple[tuple[float, float], tuple[float, float]]:

@@ -2,7 +2,9 @@
 
 First the onsets of several frequency bands are correlated over the whole length: this finds the offset to a
 hundredth of a second whatever the microphones. Then short windows are compared sample by sample with the
-phase transform (Knapp and Carter 1976, GCC-PHAT); a line through their delays gives offset and drift.
+phase transform (Knapp and Carter 1976, GCC-PHAT); a line through their delays gives offset and drift. Groups
+of bands that share no frequency must give the same delay: two claps of different moments fall on each other
+as well as one clap heard twice does, but not at one sample in every band.
 """
 
 from __future__ import annotations
@@ -30,18 +32,28 @@ _MOST_WINDOWS = 48
 _FLOOR = 1e-5  # amplitude below which a track is silence
 _QUIET_HZ = 120.0  # below: wind and handling
 _LONG = 120.0  # seconds of common sound from which a drift of the clocks can be seen
+_FAINT = 9.0  # height of a peak that is as likely chance as not
 _CLEAR = 7.0  # height from which a window has a delay of its own
+_AGREED = (0.0, 0.05, 0.3, 1.0)  # factor of the confidence if that many groups agree
 _AS_GOOD = 0.85  # of the highest peak: as likely as that
 _FASTEST_DRIFT = 2e-4  # clocks of phones differ by less
+_GROUPS = 3  # of bands that are compared on their own
+_GROUP_BANDS = 9  # dealt out to the groups in turn
+_SAME = 4  # samples within which the delays of the groups agree: half a millisecond
+_LOUDEST = 3.0  # times the median of the spectrum: a hum that both tracks have counts no more than that
 
 
 @dataclass(frozen=True)
 class SoundMatch:
-    """B's first sample was heard at ``offset`` seconds of A; ``rate`` seconds of A pass in one of B."""
+    """B's first sample was heard at ``offset`` seconds of A; ``rate`` seconds of A pass in one of B.
+
+    ``doubts`` names what speaks against it.
+    """
 
     offset: float
     rate: float
     confidence: float
+    doubts: tuple[str, ...] = ()
 
 
 def match_sound(a: Samples, b: Samples) -> SoundMatch | None:
@@ -75,12 +87,15 @@ def match_sound(a: Samples, b: Samples) -> SoundMatch | None:
         slope, at_zero = robust_line(best.times, best.delays, tolerance=0.002)
         if abs(slope) <= _FASTEST_DRIFT:
             offset, rate = at_zero, 1.0 + slope
-    return SoundMatch(offset, rate, _confidence(best.height) / len(equal))
+    doubts = {"bands": best.agreeing < _GROUPS, "repeats": len(equal) > 1, "faint": best.height < _FAINT}
+    reasons = tuple(name for name, doubted in doubts.items() if doubted)
+    return SoundMatch(offset, rate, _confidence(best) / len(equal), reasons)
 
 
-def _confidence(height: float) -> float:
-    """From the height of the peak; tracks that do not belong together stay below 7."""
-    return float(1 / (1 + np.exp(-(height - 9.0) / 1.2)))
+def _confidence(fine: _Fine) -> float:
+    """From the height of the peak, where tracks that do not belong together stay below 7, and the groups."""
+    high = 1 / (1 + np.exp(-(fine.height - _FAINT) / 1.2))
+    return float(high * _AGREED[fine.agreeing])
 
 
 def _onsets(samples: Samples) -> NDArray[np.float32]:
@@ -108,6 +123,7 @@ class _Fine:
 
     offset: float  # seconds
     height: float  # of the peak, in standard deviations of its surroundings
+    agreeing: int  # groups of bands that have their own highest peak at the same place
     times: NDArray[np.float64]  # middle of each window that has a clear delay of its own, seconds of B
     delays: NDArray[np.float64]  # and that delay, seconds
 
@@ -122,15 +138,20 @@ def _fine(a: Samples, b: Samples, lag: int) -> _Fine | None:
     count = min(_MOST_WINDOWS, 1 + 2 * ((last - first) // length))
     starts = np.unique(np.linspace(first, last - length, count).astype(int))
     rows = [_phat(a, b, start, lag, length, slack) for start in starts]
-    place, height = _sharp_peak(np.sum(rows, axis=0))
-    own = np.array([_sharp_peak(row) for row in rows])
+    place, height = _sharp_peak(np.sum([row[0] for row in rows], axis=0))
+    groups = [_sharp_peak(np.sum([row[k] for row in rows], axis=0))[0] for k in range(1, _GROUPS + 1)]
+    agreeing = sum(abs(group - place) <= _SAME for group in groups)
+    own = np.array([_sharp_peak(row[0]) for row in rows])
     clear = own[:, 1] > _CLEAR
     times, delays = (starts[clear] + length / 2) / RATE, (lag + own[clear, 0] - slack) / RATE
-    return _Fine((lag + place - slack) / RATE, height, times, delays)
+    return _Fine((lag + place - slack) / RATE, height, agreeing, times, delays)
 
 
 def _phat(a: Samples, b: Samples, start: int, lag: int, length: int, slack: int) -> NDArray[np.float64]:
-    """Correlation of whitened windows at lags -slack .. slack about ``lag``, with a spread of 1."""
+    """Correlation of whitened windows at lags -slack .. slack about ``lag``, each row with a spread of 1.
+
+    The first row is that of all frequencies, the others are those of the groups of bands.
+    """
     size = fft.next_fast_len(2 * length, real=True)
     spectra = []
     for samples, begin in ((a, start + lag), (b, start)):
@@ -142,9 +163,22 @@ def _phat(a: Samples, b: Samples, start: int, lag: int, length: int, slack: int)
     cross = spectra[0] * np.conj(spectra[1])
     cross[: int(_QUIET_HZ / RATE * size)] = 0
     # between plain correlation and pure phase: loud frequencies count more, as noise fills the others
-    correlation = fft.irfft(cross / np.maximum(np.abs(cross), 1e-20) ** 0.7, size)
-    near = np.roll(correlation, slack)[: 2 * slack + 1]
-    return near / max(_spread(near), 1e-20)
+    strength = np.abs(cross)
+    loudness = strength**0.3
+    heard = loudness[loudness > 0]
+    limit = _LOUDEST * float(np.median(heard)) if heard.size else 0.0
+    whitened = cross / np.maximum(strength, 1e-20) * np.minimum(loudness, limit)
+    rows = np.concatenate([whitened[None], whitened * _combs(len(whitened), size)])
+    near = np.roll(fft.irfft(rows, size, axis=1), slack, axis=1)[:, : 2 * slack + 1]
+    return near / np.maximum([[_spread(row)] for row in near], 1e-20)
+
+
+@lru_cache(maxsize=2)
+def _combs(bins: int, size: int) -> NDArray[np.bool_]:
+    """Which frequencies belong to each group of bands, (groups, bins)."""
+    edges = np.geomspace(_QUIET_HZ, RATE / 2, _GROUP_BANDS + 1)[1:-1]
+    band = np.searchsorted(edges, np.arange(bins) * RATE / size)
+    return np.arange(_GROUPS)[:, None] == band % _GROUPS
 
 
 @lru_cache(maxsize=2)

@@ -16,6 +16,8 @@ _PIXEL = 0.5  # px to which a tracked point is known
 _NEAR = 0.05  # seconds about the winner that belong to its own peak
 _SHY = 3.0  # votes that a pair of frames must have to be heard
 _FEWEST_VOTES, _FEWEST_VOICES = 6, 3
+_APART = 0.03  # seconds of `Election.spread` beyond which the halves do not agree
+_VOICES_AGREED, _VOICES = 5, 8  # pairs of frames that are enough where the halves agree, and where not
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +57,19 @@ class Election:
 
     @property
     def confidence(self) -> float:
-        """0..1; set on rendered clips, with parts that share no moment as the counter-example."""
+        """0..1; set on rendered clips, with parts that share no moment as the counter-example.
+
+        More pairs of frames are asked for where their halves do not find the same.
+        """
         clear = 1 / (1 + np.exp(-(min(self.lead, 10.0) - 1.5) / 0.12))
-        return float(clear * (1 - np.exp(-((self.voices / 5) ** 2))))
+        enough = _VOICES_AGREED if self.spread <= _APART else _VOICES
+        return float(clear * (1 - np.exp(-((self.voices / enough) ** 2))))
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What speaks against the answer, of "no lead" and "few votes"."""
+        found = {"few votes": self.voices < (6 if self.spread <= _APART else 9), "no lead": self.lead < 1.7}
+        return tuple(name for name, doubted in found.items() if doubted)
 
 
 def count_votes(pairs: list[Votes], low: float, high: float) -> Election | None:

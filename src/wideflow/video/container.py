@@ -14,6 +14,10 @@ from numpy.typing import NDArray
 
 from wideflow.errors import FileError
 
+# A title that is not UTF-8 must not keep a video from being opened. From version 19 on PyAV always lets it
+# pass, and no longer knows the option.
+_ANY_TITLE: dict[str, Any] = {"metadata_errors": "replace"} if int(av.__version__.split(".")[0]) < 19 else {}
+
 
 @dataclass(frozen=True, eq=False)
 class PacketTable:
@@ -38,7 +42,7 @@ def open_container(path: str | os.PathLike[str]) -> Any:
     if Path(path).is_file() and Path(path).stat().st_size == 0:
         raise FileError(f"'{path}' is empty; copy the video again")
     try:
-        return av.open(str(path), metadata_errors="replace")
+        return av.open(str(path), **_ANY_TITLE)
     except av.FFmpegError as error:
         raise FileError(
             f"'{path}' cannot be opened as a video ({_reason(error)}); it is cut short, damaged or of "
