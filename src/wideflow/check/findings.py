@@ -95,8 +95,10 @@ def _overlap(shared: Shared) -> Finding:
         sentence = "Both clips show the same pictures from the same place: there is no second view."
         return Finding(topic, "poor", sentence, "Give the clips of two different cameras.")
     if 2 * shared.found < shared.moments:
-        seen = f"in {shared.found} of {shared.moments} moments" if shared.found else "in no moment"
-        sentence = f"Common points are found {seen}; elsewhere matches agree no better than by chance."
+        sentence = (
+            f"Common points are found in {shared.found} of {shared.moments} moments: matches agree no better"
+        )
+        sentence += " than by chance in the others." if shared.found else " than by chance."
         remedy = f"{closer} Above 30° surfaces look too different, and at different moments so do things."
         return Finding(topic, "poor", sentence, remedy)
     sentence = f"About {shared.points:.0f} common points at a time, over {shared.covered:.0%} of A's picture."
@@ -111,7 +113,8 @@ def _angle(shared: Shared) -> Finding:
         return Finding(topic, "weak", "The angle between the cameras cannot be told.", "Film more texture.")
     error = _MATCH_ERROR / max(shared.parallax, 1e-6)
     degrees = f"{shared.angle:.1f}" if shared.angle < 5 else f"{shared.angle:.0f}"
-    sentence = f"The cameras are about {degrees}° apart, seen from what both see"
+    few = " (by few points)" if shared.points < _FEW_POINTS else ""
+    sentence = f"The cameras are about {degrees}° apart{few}, seen from what both see"
     if error > _GOOD_DEPTH:
         wrong = f"by {error:.0%}" if error < 1 else "altogether"
         sentence += f": matches that are off by {_MATCH_ERROR} px make depth wrong {wrong}."
