@@ -106,6 +106,8 @@ def _sharpened(
     target = grid + np.where(np.isfinite(flow), flow, -1e4)
     drawn = cv2.remap(pictures[1], target, None, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
     one, two = _levelled(pictures[0]), _levelled(drawn)
+    if len(xy) == 0:
+        return xy, np.zeros(0, np.bool_)
     start = xy.astype(np.float32)
     moved, good = compared(one, two, start, start)
     shift = moved - start
@@ -130,7 +132,10 @@ def sparse_matches(keys: Keys, key: int, sizes: Sequence[tuple[int, int]], count
     if len(x) < FEWEST:
         return None
     near = _NEAR * max(map(max, sizes)) / 640
-    F, inlier = cv2.findFundamentalMat(x, y, cv2.USAC_MAGSAC, near, 0.9999, 20_000)
+    try:
+        F, inlier = cv2.findFundamentalMat(x, y, cv2.USAC_MAGSAC, near, 0.9999, 20_000)
+    except cv2.error:
+        return None  # matches that leave it without any sample
     if F is None or inlier is None or np.count_nonzero(inlier) < FEWEST:
         return None
     good = inlier.ravel() > 0
@@ -146,7 +151,7 @@ def at_time_of_a(video: Video, frame: int, grey: Grey, xy: Floats, late: float) 
     near = frame - 1 if late > 0 else frame + 1
     if not 0 <= near < len(video):
         near = 2 * frame - near
-    if abs(late) * video.fps < _TOGETHER or not 0 <= near < len(video):
+    if len(xy) == 0 or abs(late) * video.fps < _TOGETHER or not 0 <= near < len(video):
         return xy
     pictures = [picture for _, picture in grey_frames(video, [near], max(grey.shape))]
     if not pictures:
@@ -228,9 +233,12 @@ def pair_pose(rays: Sequence[Floats]) -> Floats | None:
     if len(rays[0]) < FEWEST or not all(np.isfinite(each).all() for each in rays):
         return None
     near = _NEAR / 640 / 0.8  # the angle of so many pixels, at the focal length that is usual
-    E, inlier = cv2.findEssentialMat(
-        rays[0], rays[1], np.eye(3), method=cv2.USAC_MAGSAC, prob=0.9999, threshold=near
-    )
+    try:
+        E, inlier = cv2.findEssentialMat(
+            rays[0], rays[1], np.eye(3), method=cv2.USAC_MAGSAC, prob=0.9999, threshold=near
+        )
+    except cv2.error:
+        return None  # matches that leave it without any sample
     if E is None or E.shape != (3, 3) or not np.isfinite(E).all():
         return None
     count, R, t, _ = cv2.recoverPose(E, rays[0], rays[1], np.eye(3), mask=inlier.copy())
