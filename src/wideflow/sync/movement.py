@@ -26,7 +26,7 @@ _PART = 0.8  # share of half the common time that must overlap when the half is 
 _SHORTEST_PART = 8  # steps
 _MANY = 9.0  # independent offsets: being ahead of more of them is no better
 _ALONE = -1.2  # lead of the last kind but one below which one kind speaks for all
-_EXAMINED = 45, 3.0  # offsets, with those of the peak itself, and seconds that they span
+_EXAMINED = 45, 2.5  # offsets, with those of the peak itself, and seconds that they span
 _NARROWEST = 2  # steps: the series are smooth, so a narrower peak is none
 _WIDEST = 12.5  # steps of a peak that can tell the frame
 
