@@ -116,7 +116,7 @@ def test_movement_ahead_of_few_others_is_not_trusted() -> None:
 
 def sure_movement() -> MotionMatch:
     offsets = np.arange(-10, 10, 0.1)
-    return MotionMatch(offsets, np.zeros(200), 2.0, lead=2.2, kinds=1.0, parts=0.5, rivals=20.0, width=4)
+    return MotionMatch(offsets, np.zeros(200), 2.0, lead=2.5, kinds=1.0, parts=1.0, rivals=20.0, width=4)
 
 
 def test_agreement_is_highest_where_the_series_fall_on_each_other() -> None:

@@ -26,7 +26,7 @@ _PART = 0.8  # share of half the common time that must overlap when the half is 
 _SHORTEST_PART = 8  # steps
 _MANY = 9.0  # independent offsets: being ahead of more of them is no better
 _ALONE = -1.2  # lead of the last kind but one below which one kind speaks for all
-_EXAMINED = 45, 3.0  # offsets, with those of the peak itself, and seconds that they span
+_EXAMINED = 45, 2.5  # offsets, with those of the peak itself, and seconds that they span
 _NARROWEST = 2  # steps: the series are smooth, so a narrower peak is none
 _WIDEST = 12.5  # steps of a peak that can tell the frame
 
@@ -68,22 +68,21 @@ class MotionMatch:
         """Chance of being right to a frame, 0..1, on the careful side.
 
         A logistic regression on clips of one event, with clips of different events and of different moments
-        as counter-examples, which count three times. However good the rest, it is not enough that one kind of
-        movement finds the offset (a lamp may flicker twice), nor that few offsets were examined: in a second
-        or two hardly anything happens twice.
+        as counter-examples, which count several times. However good the rest, it is not enough that one kind
+        of movement finds the offset (a lamp may flicker twice), nor that few offsets were examined: in a
+        second or two hardly anything happens twice.
         """
         if self.width < _NARROWEST:
             return 0.0
         evidence = (
-            1.75 * float(np.clip(self.lead, -2, 5))
-            + 1.2 * float(np.clip(self.kinds, -3, 3))
-            + 0.4 * float(np.clip(self.parts, -2, 3))
-            + 2.5 * float(np.log(np.clip(self.rivals, 1, _MANY)))
+            2.0 * float(np.clip(self.lead, -2, 5))
+            + 1.0 * float(np.clip(self.parts, -2, 3))
+            + 2.0 * float(np.log(np.clip(self.rivals, 1, _MANY)))
         )
         several = 1 / (1 + np.exp((_ALONE - self.kinds) / 0.2))
         narrow = 1 / (1 + np.exp((self.width - _WIDEST) / 0.7))
         examined = 1 - np.exp(-(self._examined**4))
-        return float(several * narrow * examined / (1 + np.exp(8.55 - evidence)))
+        return float(several * narrow * examined / (1 + np.exp(8.8 - evidence)))
 
     @property
     def _examined(self) -> float:
