@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from wideflow.pipeline.cameras import calibrate
 from wideflow.errors import WideflowError
 from wideflow.geometry import (
     camera_to_world,
@@ -29,6 +28,7 @@ from wideflow.geometry import (
     unproject,
     world_to_camera,
 )
+from wideflow.pipeline.cameras import calibrate
 from wideflow.sync import synchronise
 from wideflow.synth import SynthConfig, render
 from wideflow.types import Camera, Rig, View

@@ -171,7 +171,7 @@ BASE = CalibrationReport(50, (50, 50), 0.4, 0.3, 900, 200.0, 12.0, (1.0,), (12.0
         ),
         ({"intrinsics_source": ("guessed", "guessed")}, "poor", "--intrinsics-a"),
         ({"agreeing": 0.7}, "weak", "70%"),
-        ({"pairs_turn": 3.0, "pairs_way": 4.0}, "poor", "turned by 3.0"),
+        ({"pairs_turn": 3.0, "pairs_way": 4.0}, "poor", "3.0 degrees in rotation"),
         ({"support": 0.1}, "poor", "10%"),
         ({"baseline": (1.0, 1.01, 1.2, 1.21)}, "poor", "from one frame to the next"),
         ({"tilt": 0.05}, "weak", "5%"),

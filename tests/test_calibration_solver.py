@@ -74,7 +74,7 @@ def bundle() -> tuple[Bundle, Bundle]:
 
 
 def test_adjustment_finds_lenses_poses_and_points(bundle: tuple[Bundle, Bundle]) -> None:
-    true, start = bundle
+    _, start = bundle
     assert np.median(residuals(start)) > 5
     found = adjust(adjust(start, 2.0, 30, 0.2), 0.5, 30, 0.2)
     assert np.median(residuals(found)) < 0.25
@@ -100,7 +100,7 @@ def test_wrong_sightings_do_little_and_known_lenses_stay(bundle: tuple[Bundle, B
 
 
 def test_bundles_that_share_lenses_are_joined_and_parted(bundle: tuple[Bundle, Bundle]) -> None:
-    true, start = bundle
+    _, start = bundle
     both = adjust(joined(start, start), 2.0, 20, 0.2)
     one, two = parted(both, start, start)
     assert (one.lenses == two.lenses).all()
@@ -117,7 +117,7 @@ def test_a_camera_is_placed_by_points(bundle: tuple[Bundle, Bundle]) -> None:
 
 
 def filmed(moving: float, speed: float) -> tuple[dict, Tracks, Keys, np.ndarray, np.ndarray]:
-    """Matches and tracks of a scene a part of which slides to the side as one board, true poses, who moves."""
+    """Matches and tracks of a scene, a part of which slides as one board; true poses; who moves."""
     rng = np.random.default_rng(3)
     poses = hands(rng, KEYS)
     number = 500

@@ -16,7 +16,7 @@ from wideflow.verdict import Finding, Verdict, findings_from, worst
 # hidden from B.
 _GOOD_TRUST, _POOR_TRUST = 0.3, 0.03
 _GOOD_REPROJECTION, _POOR_REPROJECTION = 1.5, 4.0  # px
-_POOR_SYNC = 0.3  # confidence below which the moment is a guess
+_POOR_SYNC = 0.29  # confidence that no wrong answer of the trials exceeds: below it the moment may be a guess
 _WIDE = 45.0  # degrees between the cameras beyond which matching gets hard
 _LATE = 0.012  # seconds between the frames of a pair: a third of a frame at 30 per second
 _CALIBRATION = "Calibration"

@@ -1,8 +1,8 @@
 """Bundle adjustment: lenses, poses and points that explain all sightings, robustly and with priors.
 
 Levenberg-Marquardt on the reduced system of the cameras (the points are eliminated by Schur's complement),
-under a Cauchy loss. Sums run over a fixed number of blocks of points, so the same bits come out for any number
-of threads.
+under a Cauchy loss. Sums run over a fixed number of blocks of points, so the same bits come out for any
+number of threads.
 """
 
 from __future__ import annotations

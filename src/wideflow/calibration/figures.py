@@ -25,9 +25,7 @@ _NEAR = 1.5  # px of a picture 640 wide from its epipolar line within which a ma
 _GRID = (8, 5)  # cells of A's picture that are counted
 _HALVES = 6  # key moments with matches from which on the halves of a clip are compared
 _STEPS = 8
-_FREE = (
-    0.25  # of the logarithm of a given focal length, to see whether the sightings would rather have another
-)
+_FREE = 0.25  # of the logarithm of a given focal length, to see whether another fits better
 _BETTER = 0.93  # of the squared residuals that free lenses must leave at most to be believed
 
 
@@ -220,7 +218,7 @@ def _lens_off(world: World, prior: LensPrior) -> float:
 
 
 def _halves(world: World, tracks: Tracks, keys: Keys, prior: LensPrior) -> float:
-    """Relative difference of the focal lengths that the two halves of the clip give; NaN if nothing can tell."""
+    """Relative difference of the focal lengths that the two halves of the clip give; NaN if none can tell."""
     times = np.unique(tracks.moment)
     if (prior.spread[:, 0] == 0).all() or len(times) < _HALVES:
         return float("nan")

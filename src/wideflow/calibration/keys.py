@@ -29,8 +29,8 @@ class Keys:
     grey : pair of lists of (h, w) uint8
         Brightness pictures of both cameras.
     pose : (2, K) int64
-        Number of the pose that the frame was taken from: one for all frames of a camera that stands still, and
-        one for a frame that the slower camera shows twice.
+        Number of the pose that the frame was taken from: one for all frames of a camera that stands still,
+        and one for a frame that the slower camera shows twice.
     camera : (n,) int64
         Camera of every pose.
     static : (bool, bool)
@@ -86,6 +86,6 @@ def number_poses(
 
 
 def stands_still(moved: list[NDArray[np.float64]], width: int) -> bool:
-    """Whether a camera stands still, from how far its points moved (N,) px to each of the other key moments."""
+    """Whether a camera stands still, from how far its points (N,) moved, px, to each other key moment."""
     near = _STILL * width / 640
     return bool(moved) and all(len(each) >= 8 and np.mean(each < near) > _STILL_SHARE for each in moved)

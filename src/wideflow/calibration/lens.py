@@ -17,7 +17,7 @@ from wideflow.video.container import open_container, video_stream
 from wideflow.video.read import Video
 
 # A phone's main lens, cropped a little: focal length over the longer side, and the standard deviation of its
-# logarithm, which reaches from 45 to 90 degrees of view within 1.5 of it; that of a length from the file's notes
+# logarithm (45 to 90 degrees of view within 1.5 of it); that of a length from the file's notes
 _GUESS, _SPREAD, _NOTED_SPREAD = 0.8, 0.25, 0.08
 _CENTRE_SPREAD = 0.01  # of the principal point about the middle, as a share of the longer side
 _K1_SPREAD = 0.06

@@ -146,7 +146,7 @@ def doubts_about(report: CalibrationReport, sides: tuple[int, int]) -> tuple[Fin
 
 
 def _grade(value: float, weak: float, poor: float) -> Grade:
-    """Of a figure that should be small; "good" if it is not known. Turn the signs for one that should be large."""
+    """Of a figure that should be small; "good" if it is not known. For a large one turn the signs."""
     return "poor" if value > poor else "weak" if value > weak else "good"
 
 
@@ -169,8 +169,8 @@ def _about_views(report: CalibrationReport) -> Iterator[_Doubt]:
     if grade != "good":
         yield (
             grade,
-            f"Pairs of pictures alone say that the cameras are turned by {report.pairs_turn:.1f} and shifted by "
-            f"{report.pairs_way:.0f} degrees from where the motion over time puts them.",
+            f"Pairs of pictures alone put the cameras {report.pairs_turn:.1f} degrees in rotation and "
+            f"{report.pairs_way:.0f} degrees in direction from where the motion over time puts them.",
             "Film with more still background in both pictures, or give the intrinsics.",
         )
 
@@ -249,12 +249,12 @@ def _about_depth(report: CalibrationReport) -> Iterator[_Doubt]:
     if grade != "good":
         yield (
             grade,
-            f"Depth may be tilted or bent by {report.tilt:.0%}: so much do the videos leave open about the cameras.",
+            f"Depth may be tilted or bent by {report.tilt:.0%}: the videos leave that open.",
             "Give the intrinsics, film longer, or move both cameras more.",
         )
 
 
 def largest_jump(baseline: tuple[float, ...]) -> float:
-    """Largest relative change of the distance between the cameras from frame to frame, beyond its usual one."""
+    """Largest relative change of the cameras' distance from frame to frame, beyond the usual one."""
     change = np.abs(np.diff(np.log(baseline))) if len(baseline) > 2 else np.zeros(0)
     return float(change.max() - np.median(change)) if change.size else 0.0

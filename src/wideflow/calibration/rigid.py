@@ -1,10 +1,10 @@
 """Which points of a moment move as one body over time.
 
-Three points that both cameras see at many moments give, at each of them, where the cameras are relative to these
-points. Who agrees with that at all moments moves as they do. What stands still is such a body; so is a board
-that is carried through the picture, and seen with a part of what stands still it can look like one with it, if
-only the cameras moved enough. The largest by its area in the picture wins, where a plane counts less, and less
-the more the cameras would have moved about: hands move little.
+Three points that both cameras see at many moments give, at each of them, where the cameras are relative to
+these points. Who agrees with that at all moments moves as they do. What stands still is such a body; so is a
+board that is carried through the picture, and with a part of what stands still it can look like one body, if
+only the cameras moved enough. The largest by its area in the picture wins, where a plane counts less, and any
+body less the more the cameras would have moved about: hands move little.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One world: what stands still over time ties the moments together and gives each its scale.
 
-Points of one moment, placed by the two cameras alone, are looked for at the next. Those that stand still agree
-on where both cameras were then; those that move disagree, whatever their number in one picture: a voice is a
-piece of the picture's area, not a match.
+Points of one moment, placed by the two cameras alone, are looked for at the next. Those that stand still
+agree on where both cameras were then; those that move disagree, whatever their number in one picture: a voice
+is a piece of the picture's area, not a match.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class ClipCheck:
     @property
     def grade(self) -> Grade:
         """The worst of all grades."""
-        return worst(finding.grade for finding in list(self.findings))
+        return worst(finding.grade for finding in self.findings)
 
     @property
     def worth_a_run(self) -> bool:

@@ -1,4 +1,4 @@
-"""Calibration with the matcher of this package: stages do not know each other, the pipeline introduces them."""
+"""Calibration with the matcher of this package: stages do not know each other, the pipeline does."""
 
 from __future__ import annotations
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from wideflow.calibration import Calibration, check_rig, fit_rig, scaled
+from wideflow.check import check_clips
 from wideflow.config import Config
 from wideflow.errors import InputError
 from wideflow.files.place import Place
@@ -25,11 +27,12 @@ from wideflow.pipeline.work import Work
 from wideflow.progress import Progress
 from wideflow.sync import FramePairs, Sync, pair_frames, synchronise
 from wideflow.types import Camera, Rig, RigFrame, View
-from wideflow.verdict import require_trust
+from wideflow.verdict import Finding, findings_from, require_trust
 from wideflow.video.read import Video
 from wideflow.video.same import require_two_clips
 
-_CALIBRATED = 2  # version of what calibration gives
+_CALIBRATED, _CHECKED = 2, 1  # versions of what calibration and check give
+LOG = logging.getLogger("wideflow")
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +107,12 @@ def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
         raise InputError(
             f"only {len(pairs.a)} moment of '{job.a}' is left by the frames chosen; motion needs two or more"
         )
+    looked = _looked_at(job, (a, b), sync, sync_key, work, progress)
     try:
         found, others, report = _calibrated(job, (a, b), sync, sync_key, work, progress)
     except InputError as error:
         if when.grade == "good":
-            raise
+            raise _advised(error, looked) from error
         # pictures of different moments are the likelier cause
         raise InputError(f"{error}. But first see to the synchronisation: {when.words}") from error
     if not job.anyway:
@@ -138,7 +142,8 @@ def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
         "filmed": len(pairs.a),
         "placed": len(moments),
     }
-    return plan, {"sync": described, "calibration": report, "moments": counts}
+    found_before = [asdict(finding) for finding in looked]
+    return plan, {"sync": described, "check": found_before, "calibration": report, "moments": counts}
 
 
 def described_sync(sync: Sync, pairs: FramePairs) -> dict[str, Any]:
@@ -180,6 +185,30 @@ def _synchronised(
     times = videos[0].times, videos[1].times
     pairs = pair_frames(*times, fields["offset_seconds"], fields["rate"])
     return Sync(**fields, pairs=pairs, notes=notes), key
+
+
+def _looked_at(
+    job: Job, videos: tuple[Video, Video], sync: Sync, sync_key: str, work: Work, progress: Progress
+) -> tuple[Finding, ...]:
+    """What `wideflow check` finds, before cameras are looked for; nothing if they are given."""
+    if job.rig is not None:
+        return ()
+
+    def compute() -> dict[str, Any]:
+        found = check_clips(*videos, sync, job.config.sync, job.offset, _named(progress, "check"))
+        return {"findings": [asdict(finding) for finding in found.findings]}
+
+    found = findings_from(_kept(work, "check", fingerprint("check", _CHECKED, sync_key), compute)["findings"])
+    for finding in found:
+        if finding.grade != "good":
+            LOG.info("check, %s: %s", finding.topic, finding.words)
+    return found
+
+
+def _advised(error: InputError, looked: tuple[Finding, ...]) -> InputError:
+    """The error with what a look at the clips says about its cause."""
+    causes = [finding.words for finding in looked if finding.grade == "poor"]
+    return InputError(f"{error}. A look at the clips: {' '.join(causes)}") if causes else error
 
 
 def _calibrated(

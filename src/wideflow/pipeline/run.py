@@ -167,6 +167,7 @@ def _begin(place: Place, plan: Plan, job: Job, found: dict[str, Any]) -> dict[st
     summary = {
         "inputs": {"a": job.a.name, "b": job.b.name},
         "sync": found["sync"],
+        "check": found["check"],
         "calibration": {
             **report,
             "reprojection_error": report["reprojection_error_median"],
