@@ -208,7 +208,7 @@ def _unmatched(notes: dict[Task, dict[str, Any]]) -> int:
 
 def _versions() -> dict[str, str]:
     versions = {"wideflow": __version__, "python": platform.python_version(), "machine": platform.machine()}
-    for package in ("numpy", "numba", "opencv-contrib-python-headless", "av", "pycolmap", "zarr"):
+    for package in ("numpy", "numba", "opencv-contrib-python-headless", "av", "zarr"):
         try:
             versions[package] = version(package)
         except PackageNotFoundError:
