@@ -93,6 +93,7 @@ def names(folder: Path) -> dict[str, Any]:
     """What the Python of the pages takes for granted: the pictures, cameras and flows of a step."""
     from wideflow.evaluate.handheld import read_handheld
     from wideflow.refine import close_loop, lift_flows, refine_flows
+    from wideflow.refine.confidence import Evidence
 
     scene = read_handheld(folder / "scene")
     a, b, a_next, b_next = (scene.image(c, t) for t in (0, 1) for c in (0, 1))
@@ -110,6 +111,7 @@ def names(folder: Path) -> dict[str, Any]:
         "stereo_confidence": forward.confidence,
         "F_t": fundamental_matrix(*frames[0].views), "F_t1": fundamental_matrix(*frames[1].views),
         "close_loop": close_loop, "refine_flows": refine_flows, "lift_flows": lift_flows,
+        "Evidence": Evidence, "occluded": seen,
     }  # fmt: skip
 
 
