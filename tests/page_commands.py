@@ -22,7 +22,7 @@ _FEW = ["--frames", "16:18"]
 _OFFSET = ["--offset", str(float(np.load(CLIPS / "truth.npz")["offset"]))]
 _SHORTER = {
     "synth": ["--size", "96x54", "--frames", "2"],
-    "calibrate": [*_OFFSET, "--frames", "16:28", "--set", "calibrate.features=1200"],
+    "calibrate": [*_OFFSET, "--frames", "16:28", "--set", "calibrate.dense_moments=2"],
     "run": [*_OFFSET, *_FEW, "--size", "120", "--rig", str(CLIPS / "rig.json"), "--preset", "fast"],
 }
 

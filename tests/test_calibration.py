@@ -29,7 +29,7 @@ from wideflow.geometry import (
 from wideflow.sync import FramePairs, pair_frames
 from wideflow.types import Camera, RigFrame
 
-QUICK = CalibrateConfig(features=1200, followed=300)
+QUICK = CalibrateConfig(features=1200, followed=300, dense_moments=2, sparse_moments=4)
 
 
 def opened(folder: Path) -> tuple[Video, Video, FramePairs]:

@@ -166,10 +166,13 @@ def test_every_field_of_the_renderer_has_an_option(rendered: list[Any]) -> None:
     config = SynthConfig(
         angle=33, frames=7, fps=25, size=(640, 360), size_b=(320, 240), seed=5, speed=0.5,
         photometric="strong", offset=-0.43, rolling_shutter=0.02, motion_blur=0.4, weak=0.2, overexpose=0.1,
-        distortion=(-0.05, 0.01), video=True, flows=True,
+        distortion=(-0.05, 0.01), video=True, flows=True, movers=0.3, path="walk", place="hall",
+        zoom=(1.2, 1.1), fps_b=24.0, sound=False,
     )  # fmt: skip
     words = ["synth", "out", "--workers", "1"]
     for field in fields(SynthConfig):
+        if field.name in ("samples", "truth_frames"):
+            continue  # for benchmarks of many small clips, from Python only
         value = getattr(config, field.name)
         assert value != field.default, f"the test must change {field.name}"
         text = {
@@ -178,8 +181,11 @@ def test_every_field_of_the_renderer_has_an_option(rendered: list[Any]) -> None:
             "distortion": ["-0.05", "0.01"],
             "video": [],
             "flows": [],
+            "zoom": ["1.2", "1.1"],
+            "sound": [],
         }.get(field.name, [str(value)])
-        words += [f"--{field.name.replace('_', '-')}", *text]
+        option = "no-sound" if field.name == "sound" else field.name.replace("_", "-")
+        words += [f"--{option}", *text]
     assert main(words) == 0
     assert rendered == [(Path("out"), config, 1)]
 

@@ -167,7 +167,11 @@ def test_a_damaged_moment_is_a_sentence_and_the_rest_still_works(server: ViewSer
 
 
 def test_ctrl_c_ends_it_without_a_complaint(folder: Path) -> None:
-    code = "import sys; from wideflow.cli import main; sys.exit(main())"
+    # a shell that started the tests in the background ignores Ctrl-C, and its children with it
+    code = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        "from wideflow.cli import main; sys.exit(main())"
+    )
     command = [sys.executable, "-c", code, "view", str(folder), "--no-browser"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, text=True, **pipes) as process:

@@ -1,0 +1,44 @@
+"""Calibration on footage that broke it: things that move, and a rig that is too narrow to tell anything."""
+
+import json
+
+import numpy as np
+
+from shared_data import shared
+from wideflow import Video, calibrate
+from wideflow.geometry import baseline
+from wideflow.sync import pair_frames
+
+
+def test_an_ordinary_scene_with_movers_is_solved_from_its_two_files() -> None:
+    folder = shared("handheld/clip20")
+    truth = json.loads((folder / "truth.json").read_text())
+    a, b = Video(folder / "a.mp4"), Video(folder / "b.mp4")
+    pairs = pair_frames(a.times, b.times, truth["offset_seconds"])
+    found = calibrate(a, b, pairs)
+    partner = dict(zip(pairs.a.tolist(), pairs.b.tolist(), strict=True))
+    turns, ratios = [], []
+    for frame in found.rig.frames:
+        one, two = truth["cameras"][0][frame.index], truth["cameras"][1][partner[frame.index]]
+        true = np.array(two["R"]) @ np.array(one["R"]).T
+        R = frame.views[1].R @ frame.views[0].R.T @ true.T
+        turns.append(np.degrees(np.arccos(np.clip((np.trace(R) - 1) / 2, -1, 1))))
+        centres = [-np.array(pose["R"]).T @ pose["t"] for pose in (one, two)]
+        ratios.append(baseline(*frame.views) / np.linalg.norm(centres[1] - centres[0]))
+    focal = [
+        camera.K[0, 0] / truth["cameras"][c][0]["K"][0][0] - 1 for c, camera in enumerate(found.rig.cameras)
+    ]
+    assert len(found.rig.frames) == len(pairs.a)
+    assert np.median(turns) < 0.25
+    assert max(ratios) / min(ratios) < 1.03
+    assert np.abs(focal).max() < 0.007
+    assert not any(doubt.grade == "poor" for doubt in found.report.doubts)
+
+
+def test_a_rig_too_narrow_to_tell_is_not_believed() -> None:
+    folder = shared("real/street")
+    a, b = Video(folder / "a.mp4"), Video(folder / "b.mp4")
+    pairs = pair_frames(a.times, b.times, 0.3)
+    found = calibrate(a, b, type(pairs)(pairs.a[:60], pairs.b[:60], pairs.error[:60]))
+    assert any(doubt.grade == "poor" for doubt in found.report.doubts)
+    assert all(0.35 < focal / 480 < 1.6 for focal in found.report.focal_lengths)  # never far from a phone's
