@@ -13,6 +13,7 @@ from wideflow.calibration.keys import Keys
 from wideflow.calibration.lens import LensPrior
 from wideflow.calibration.tracks import Tracks
 from wideflow.calibration.world import World
+from wideflow.geometry import baseline
 from wideflow.types import Camera, Rig, RigFrame, View
 from wideflow.video.read import Video
 
@@ -23,6 +24,7 @@ _FEWEST = 15  # points that must agree on a pose
 _AGREE = 0.3  # share of the points followed that must
 _SCALES = (2.0, 0.5)  # px of a picture 640 wide from which a point counts less and less
 _NEAR = 1.5  # px of such a picture within which a point agrees
+_JUMP = 0.05  # relative difference of the cameras' distance from that of the frames around
 
 
 def place_frames(
@@ -96,7 +98,18 @@ def rig_of(
         if a in places[0] and b in places[1]:
             views = View(cameras[0], _proper(places[0][a])), View(cameras[1], _proper(places[1][b]))
             rows.append(RigFrame(a, (float(videos[0].times[a]), float(videos[1].times[b])), views))
-    return Rig(cameras, tuple(rows)) if rows else None
+    return Rig(cameras, tuple(_steady(rows))) if rows else None
+
+
+def _steady(rows: list[RigFrame]) -> list[RigFrame]:
+    """Without single frames in which the cameras seem to have jumped apart: one of them is misplaced.
+
+    Where many do, all stay, for the doubt that this is.
+    """
+    length = np.log([baseline(*row.views) for row in rows])
+    usual = np.array([np.median(length[max(0, k - 3) : k + 4]) for k in range(len(rows))])
+    steady = np.abs(length - usual) < _JUMP
+    return [row for row, good in zip(rows, steady, strict=True) if good] if steady.mean() > 0.8 else rows
 
 
 def _anchors(

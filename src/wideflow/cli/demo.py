@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = "wideflow demo -o demo-out"
 _FRAMES = slice(16, 22, 1)
-_SIZE = 480
+_SIZE = 640
 
 
 def run(
