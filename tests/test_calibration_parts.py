@@ -178,6 +178,7 @@ BASE = CalibrationReport(50, (50, 50), 0.4, 0.3, 900, 200.0, 12.0, (1.0,), (12.0
         ({"tilt": 0.5}, "poor", "50%"),
         ({"halves": 0.3, "focal_spread": (0.01, 0.01)}, "poor", "zoom"),
         ({"lens_off": 0.25}, "poor", "off by 25%"),
+        ({"flat": 0.97, "intrinsics_source": FOUND}, "poor", "One plane"),
     ],
 )
 def test_weak_calibrations_are_said_to_be_weak(change: dict[str, object], grade: str, said: str) -> None:

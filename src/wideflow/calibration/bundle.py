@@ -21,6 +21,7 @@ LENS = 4  # parameters of a lens: log focal length, principal point, k1
 POSE = 6  # of a pose: a small turn and a small shift in the camera's frame
 NOISE = 0.2  # px of a picture 640 wide: of a sighting, more than it scatters since neighbours err alike
 _BLOCKS = 16  # of points that are summed apart
+_TRIES = 16  # dampings of a step, each eight times the one before
 _NEAREST = 1e-3  # depth below which a point is not seen
 
 
@@ -110,7 +111,7 @@ def adjust(
     cost = _cost(now, scale, noise)
     for _ in range(steps):
         system = _linearised(now, start, scale, noise)
-        for _ in range(6):
+        for _ in range(_TRIES):
             moved = _moved(now, start, system, damping)
             lower = _cost(moved, scale, noise) if moved is not None else np.inf
             if lower < cost:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -100,6 +101,7 @@ def measure(
         tilt=tilt_of(rig, others, matches, keys),
         halves=_halves(world, tracks, keys, prior),
         lens_off=_lens_off(world, prior),
+        flat=_flatness(matches, unit),
     )
     return replace(report, doubts=doubts_about(report, (max(prior.sizes[0]), max(prior.sizes[1]))))
 
@@ -197,6 +199,17 @@ def _pairs_alone(
 
 def _degrees(cosine: float) -> float:
     return float(np.degrees(np.arccos(np.clip(cosine, -1, 1))))
+
+
+def _flatness(matches: dict[int, Pixels], unit: float) -> float:
+    """Share of the matches of a moment that one plane explains, the median over the moments."""
+    shares = []
+    for one, two in matches.values():
+        known = np.isfinite(two).all(axis=1)
+        if np.count_nonzero(known) >= _HALVES:
+            _, inlier = cv2.findHomography(one[known], two[known], cv2.RANSAC, _NEAR * unit)
+            shares.append(0.0 if inlier is None else float(inlier.mean()))
+    return float(np.median(shares)) if shares else float("nan")
 
 
 def _lens_off(world: World, prior: LensPrior) -> float:

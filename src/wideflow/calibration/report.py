@@ -23,6 +23,7 @@ _REGISTERED, _TOO_FEW_REGISTERED = 0.9, 0.5  # share of frames whose pose is fou
 # second they must be known well, to _SURE_FOCAL
 _FOCAL_RANGE, _USUAL_RANGE, _SURE_FOCAL = (0.35, 4.0), (0.45, 1.6), 0.03
 _HALVES = 0.06  # relative difference of the focal lengths of two halves of a clip that has one lens
+_PLANE = 0.9  # share of the matches that one plane may explain where lenses are to be found
 _LENS_OFF = 0.06  # of given focal lengths from what the videos say
 _TILT, _LARGEST_TILT = 0.02, 0.12  # relative error of depth that is said, and that is too much
 
@@ -75,6 +76,8 @@ class CalibrationReport:
         Relative difference of the focal lengths that the two halves of the clip give.
     lens_off : float
         Relative difference between focal lengths given and those that the videos would rather have.
+    flat : float
+        Share of the matches of a moment that one plane explains.
     scale : str
         "free", or how it was given.
     doubts : tuple of Finding
@@ -103,6 +106,7 @@ class CalibrationReport:
     tilt: float = float("nan")
     halves: float = float("nan")
     lens_off: float = float("nan")
+    flat: float = float("nan")
     scale: str = "free"
     doubts: tuple[Finding, ...] = ()
 
@@ -223,6 +227,12 @@ def _about_lenses(report: CalibrationReport, sides: tuple[int, int]) -> Iterator
                 f"The focal length of camera {name}, {focal:.0f} px, is that of no usual lens.",
                 f"Give its intrinsics with --intrinsics-{name.lower()}, or move the cameras more.",
             )
+    if report.flat > _PLANE and "self-calibrated" in report.intrinsics_source:
+        yield (
+            "poor",
+            f"One plane explains {report.flat:.0%} of what both cameras see; that tells no lens.",
+            "Film things at different distances, or give the intrinsics.",
+        )
     unsure = max(report.focal_spread)
     if report.halves > max(_HALVES, 4 * unsure):
         yield (
