@@ -27,7 +27,8 @@ _GRID = (8, 5)  # cells of A's picture that are counted
 _HALVES = 6  # key moments with matches from which on the halves of a clip are compared
 _STEPS = 8
 _FREE = 0.25  # of the logarithm of a given focal length, to see whether another fits better
-_BETTER = 0.93  # of the squared residuals that free lenses must leave at most to be believed
+_FREE_STEPS = 25  # a valley that is long and narrow
+_BETTER = 0.97  # of the squared residuals that free lenses must leave at most to be believed
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +224,7 @@ def _lens_off(world: World, prior: LensPrior) -> float:
     unit = max(map(max, prior.sizes)) / 640
     start = joined(world.bundle, world.pairs)
     spread = np.where(known[:, None], np.array([_FREE, 0.0, 0.0, 0.0]), prior.spread)
-    free = adjust(replace(start, spread=spread), 0.3 * unit, _STEPS, NOISE * unit, 1e-9)
+    free = adjust(replace(start, spread=spread), 0.3 * unit, _FREE_STEPS, NOISE * unit, 1e-9)
     off, freed = (residuals(each)[each.weight > 0] for each in (start, free))
     if np.mean(np.minimum(freed, unit) ** 2) > _BETTER * np.mean(np.minimum(off, unit) ** 2):
         return 0.0

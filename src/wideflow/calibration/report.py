@@ -23,8 +23,8 @@ _REGISTERED, _TOO_FEW_REGISTERED = 0.9, 0.5  # share of frames whose pose is fou
 # second they must be known well, to _SURE_FOCAL
 _FOCAL_RANGE, _USUAL_RANGE, _SURE_FOCAL = (0.35, 4.0), (0.45, 1.6), 0.03
 _HALVES = 0.06  # relative difference of the focal lengths of two halves of a clip that has one lens
-_PLANE = 0.9  # share of the matches that one plane may explain where lenses are to be found
-_LENS_OFF = 0.06  # of given focal lengths from what the videos say
+_PLANE = 0.75  # share of the matches that one plane may explain where lenses are to be found
+_LENS_OFF = 0.04  # of given focal lengths from what the videos say
 _TILT, _LARGEST_TILT = 0.02, 0.12  # relative error of depth that is said, and that is too much
 
 
