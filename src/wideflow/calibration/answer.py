@@ -129,7 +129,7 @@ def calibrate(
     keys = number_poses(keyframes, frames, grey, (False, False))
     late = getattr(pairs, "error", np.zeros(len(frames[0])))[keys.pairs]
     matches, together = _matched(videos, keys, late, settings, matcher, kept, _part(report, 10, 60))
-    keys, tracks = _followed(videos, frames, keys, matches, settings, kept, _part(report, 60, 70))
+    keys, tracks = _followed(videos, frames, keys, matches, settings, _part(report, 60, 70))
     report(70, 100, "the two cameras at each moment")
     moments = _solved(together, prior)
     report(75, 100, "one world of what stands still")
@@ -256,7 +256,6 @@ def _followed(
     keys: Keys,
     matches: dict[int, Pixels],
     settings: CalibrateConfig,
-    kept: Steps,
     report: Progress,
 ) -> tuple[Keys, Tracks]:
     """The matches followed over time, and the keys with the knowledge of which camera stands still."""

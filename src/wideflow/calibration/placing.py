@@ -13,7 +13,7 @@ from wideflow.calibration.keys import Keys
 from wideflow.calibration.lens import LensPrior
 from wideflow.calibration.tracks import Tracks
 from wideflow.calibration.world import World
-from wideflow.geometry import baseline
+from wideflow.geometry import baseline, proper_pose
 from wideflow.types import Camera, Rig, RigFrame, View
 from wideflow.video.read import Video
 
@@ -96,7 +96,7 @@ def rig_of(
     rows = []
     for a, b in zip(frames[0].tolist(), frames[1].tolist(), strict=True):
         if a in places[0] and b in places[1]:
-            views = View(cameras[0], _proper(places[0][a])), View(cameras[1], _proper(places[1][b]))
+            views = View(cameras[0], proper_pose(places[0][a])), View(cameras[1], proper_pose(places[1][b]))
             rows.append(RigFrame(a, (float(videos[0].times[a]), float(videos[1].times[b])), views))
     return Rig(cameras, tuple(_steady(rows))) if rows else None
 
@@ -139,9 +139,3 @@ def _placed(lens: Floats, start: Floats, points: Floats, xy: Floats, unit: float
     if np.count_nonzero(near) < max(_FEWEST, _AGREE * len(xy)) or not np.isfinite(pose).all():
         return None
     return pose
-
-
-def _proper(pose: Floats) -> Floats:
-    """The pose with a rotation that is one to the last bit."""
-    U, _, Vt = np.linalg.svd(pose[:, :3])
-    return np.column_stack([U @ Vt, pose[:, 3]])

@@ -18,7 +18,7 @@ from wideflow.calibration.lens import LensPrior, plain_camera
 from wideflow.calibration.moments import Moments
 from wideflow.calibration.rigid import Around, area_weight, rigid_part, score, three_points
 from wideflow.calibration.tracks import Tracks
-from wideflow.geometry import triangulate, unproject
+from wideflow.geometry import proper_pose, triangulate, unproject
 from wideflow.types import View
 
 Floats = NDArray[np.float64]
@@ -91,7 +91,7 @@ def build_world(tracks: Tracks, moments: Moments, keys: Keys, prior: LensPrior, 
         return None
     poses, points, good, support = max(linked, key=lambda each: each[3].sum())
     first = _bundle(tracks, moments, keys, prior, poses, points)
-    return _adjusted(first, moments.bundle, tracks, keys, prior, good > 0.5, float(np.median(support)))
+    return _adjusted(first, moments.bundle, tracks, prior, good > 0.5, float(np.median(support)))
 
 
 def _link(
@@ -256,7 +256,6 @@ def _adjusted(
     first: tuple[Bundle, Ints, Bools],
     pairs: Bundle,
     tracks: Tracks,
-    keys: Keys,
     prior: LensPrior,
     static: Bools,
     support: float,
@@ -278,7 +277,7 @@ def _adjusted(
             limit = max(_SPREADS * usual, _FINEST * unit, 2 * scale * unit if number == 0 else 0.0)
             weight, static = _standing(bundle, off, static, limit)
         if number + 1 < _ROUNDS:
-            bundle = _met_again(bundle, matched, ~static, keys, prior)
+            bundle = _met_again(bundle, matched, ~static, prior)
             weight, static = _standing(bundle, residuals(bundle), np.ones_like(static), 2 * limit)
     return World(replace(bundle, weight=weight), pairs, placed, static, sighting, support)
 
@@ -292,7 +291,7 @@ def _standing(bundle: Bundle, off: Floats, static: Bools, limit: float) -> tuple
     return (near & static[bundle.point]).astype(np.float64), static
 
 
-def _met_again(bundle: Bundle, matched: Bools, which: Bools, keys: Keys, prior: LensPrior) -> Bundle:
+def _met_again(bundle: Bundle, matched: Bools, which: Bools, prior: LensPrior) -> Bundle:
     """Points placed anew where the rays of the two cameras at the moment of their match meet."""
     rows = np.flatnonzero(matched & which[bundle.point])
     one = rows[bundle.camera[bundle.pose[rows]] == 0]
@@ -303,14 +302,8 @@ def _met_again(bundle: Bundle, matched: Bools, which: Bools, keys: Keys, prior: 
     cameras = [plain_camera("", prior.sizes[c], bundle.lenses[c]) for c in (0, 1)]
     for a, b in np.unique(np.stack([bundle.pose[one], bundle.pose[two]], axis=1), axis=0):
         own = (bundle.pose[one] == a) & (bundle.pose[two] == b)
-        views = View(cameras[0], _proper(bundle.poses[a])), View(cameras[1], _proper(bundle.poses[b]))
+        views = View(cameras[0], proper_pose(bundle.poses[a])), View(cameras[1], proper_pose(bundle.poses[b]))
         made = triangulate(*views, bundle.xy[one[own]], bundle.xy[two[own]])
         good = made.in_front & np.isfinite(made.points).all(axis=1)
         points[common[own][good]] = made.points[good]
     return replace(bundle, points=points)
-
-
-def _proper(pose: Floats) -> Floats:
-    """The pose with a rotation that is one to the last bit."""
-    U, _, Vt = np.linalg.svd(pose[:, :3])
-    return np.column_stack([U @ Vt, pose[:, 3]])

@@ -24,6 +24,7 @@ from wideflow.geometry.pose import (
     baseline,
     camera_to_world,
     optical_axis_angle,
+    proper_pose,
     relative_pose,
     world_to_camera,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "pixel_grid",
     "points_from_depth",
     "project",
+    "proper_pose",
     "relative_pose",
     "sampson_distance",
     "triangulate",

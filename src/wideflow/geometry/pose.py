@@ -35,3 +35,10 @@ def optical_axis_angle(view1: View, view2: View) -> float:
     """Angle between the two viewing directions, in radians."""
     axis1, axis2 = view1.R[2], view2.R[2]
     return float(np.arctan2(np.linalg.norm(np.cross(axis1, axis2)), axis1 @ axis2))
+
+
+def proper_pose(pose: ArrayLike) -> NDArray[np.float64]:
+    """The pose (3, 4) with the nearest matrix that is a rotation to the last bit."""
+    pose = np.asarray(pose, dtype=np.float64)
+    U, _, Vt = np.linalg.svd(pose[:, :3])
+    return np.column_stack([U @ Vt, pose[:, 3]])

@@ -1,0 +1,198 @@
+"""The sums of bundle adjustment: projections with their derivatives, and the reduced normal equations."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+LENS = 4  # parameters of a lens: log focal length, principal point, k1
+POSE = 6  # of a pose: a small turn and a small shift in the camera's frame
+_BLOCKS = 16  # of points that are summed apart
+_NEAREST = 1e-3  # depth below which a point is not seen
+
+
+@njit(cache=True)
+def _projected(lens, pose, X, J_lens, J_pose, J_point, xy):
+    """Pixel of a point and its derivatives; False behind the camera."""
+    x = pose[0, 0] * X[0] + pose[0, 1] * X[1] + pose[0, 2] * X[2] + pose[0, 3]
+    y = pose[1, 0] * X[0] + pose[1, 1] * X[1] + pose[1, 2] * X[2] + pose[1, 3]
+    z = pose[2, 0] * X[0] + pose[2, 1] * X[1] + pose[2, 2] * X[2] + pose[2, 3]
+    if z < _NEAREST:
+        return False
+    f, k1 = np.exp(lens[0]), lens[3]
+    a, b = x / z, y / z
+    r2 = a * a + b * b
+    d = 1 + k1 * r2
+    xy[0], xy[1] = f * a * d + lens[1], f * b * d + lens[2]
+    J_lens[0, 0], J_lens[0, 1], J_lens[0, 2], J_lens[0, 3] = f * a * d, 1.0, 0.0, f * a * r2
+    J_lens[1, 0], J_lens[1, 1], J_lens[1, 2], J_lens[1, 3] = f * b * d, 0.0, 1.0, f * b * r2
+    # pixel by normalised point, then by the point in the camera's frame
+    uu, uv, vv = f * (d + 2 * k1 * a * a), f * 2 * k1 * a * b, f * (d + 2 * k1 * b * b)
+    for i in range(2):
+        p, q = (uu, uv) if i == 0 else (uv, vv)
+        gx, gy = p / z, q / z
+        gz = -(p * a + q * b) / z
+        J_pose[i, 0] = gz * y - gy * z
+        J_pose[i, 1] = gx * z - gz * x
+        J_pose[i, 2] = gy * x - gx * y
+        J_pose[i, 3], J_pose[i, 4], J_pose[i, 5] = gx, gy, gz
+        for j in range(3):
+            J_point[i, j] = gx * pose[0, j] + gy * pose[1, j] + gz * pose[2, j]
+    return True
+
+
+@njit(cache=True, parallel=True)
+def distances(lenses, poses, camera, points, pose, point, xy):
+    out = np.empty(len(pose))
+    for o in prange(len(pose)):
+        J_lens, J_pose, J_point = np.empty((2, 4)), np.empty((2, 6)), np.empty((2, 3))
+        place = np.empty(2)
+        n = pose[o]
+        if _projected(lenses[camera[n]], poses[n], points[point[o]], J_lens, J_pose, J_point, place):
+            out[o] = np.hypot(place[0] - xy[o, 0], place[1] - xy[o, 1])
+        else:
+            out[o] = np.inf
+    return out
+
+
+@njit(cache=True, parallel=True)
+def normal_equations(lenses, poses, camera, points, start, pose, xy, weight, scale):
+    """Upper triangles of the reduced matrices of blocks of points, and what the points need to follow.
+
+    Returns
+    -------
+    parts : (blocks, m, m), right : (blocks, m)
+        The reduced system, to be summed.
+    inverse : (P, 3, 3), pull : (P, 3)
+        Inverse information of each point, and its right side.
+    cross : (O, 10, 3)
+        Information that each sighting ties its lens (4) and pose (6) to its point with.
+    """
+    size = 2 * LENS + POSE * len(poses)
+    parts, right = np.zeros((_BLOCKS, size, size)), np.zeros((_BLOCKS, size))
+    inverse, pull = np.zeros((len(points), 3, 3)), np.zeros((len(points), 3))
+    cross = np.zeros((len(pose), LENS + POSE, 3))
+    for block in prange(_BLOCKS):
+        S, g = parts[block], right[block]
+        J, J_point, place = np.empty((2, LENS + POSE)), np.empty((2, 3)), np.empty(2)
+        index = np.empty(LENS + POSE, np.int64)
+        first, last = block * len(points) // _BLOCKS, (block + 1) * len(points) // _BLOCKS
+        for p in range(first, last):
+            V, v = np.zeros((3, 3)), np.zeros(3)
+            for o in range(start[p], start[p + 1]):
+                n = pose[o]
+                c = camera[n]
+                if weight[o] == 0 or not _projected(
+                    lenses[c], poses[n], points[p], J[:, :LENS], J[:, LENS:], J_point, place
+                ):
+                    continue
+                rx, ry = xy[o, 0] - place[0], xy[o, 1] - place[1]
+                w = weight[o] / (1 + (rx * rx + ry * ry) / scale**2)
+                _indices(index, c, n)
+                for i in range(LENS + POSE):
+                    g[index[i]] += w * (J[0, i] * rx + J[1, i] * ry)
+                    for j in range(i, LENS + POSE):
+                        S[index[i], index[j]] += w * (J[0, i] * J[0, j] + J[1, i] * J[1, j])
+                    for j in range(3):
+                        cross[o, i, j] = w * (J[0, i] * J_point[0, j] + J[1, i] * J_point[1, j])
+                for i in range(3):
+                    v[i] += w * (J_point[0, i] * rx + J_point[1, i] * ry)
+                    for j in range(3):
+                        V[i, j] += w * (J_point[0, i] * J_point[0, j] + J_point[1, i] * J_point[1, j])
+            trace = V[0, 0] + V[1, 1] + V[2, 2]
+            if trace <= 0:
+                continue
+            for i in range(3):
+                V[i, i] += 1e-9 * trace
+            W = np.linalg.inv(V)
+            inverse[p], pull[p] = W, v
+            _eliminate(S, g, W, v, cross, start[p], start[p + 1], pose, camera)
+    return parts, right, inverse, pull, cross
+
+
+@njit(cache=True)
+def _indices(index, c, n):
+    for i in range(LENS):
+        index[i] = c * LENS + i
+    for i in range(POSE):
+        index[LENS + i] = 2 * LENS + POSE * n + i
+
+
+@njit(cache=True)
+def _eliminate(S, g, W, v, cross, first, last, pose, camera):
+    """Subtract what a point takes up: E V^-1 E^T and E V^-1 v, with the lens rows of each camera joined."""
+    joined = np.zeros((2, LENS, 3))
+    for o in range(first, last):
+        c = camera[pose[o]]
+        for i in range(LENS):
+            for j in range(3):
+                joined[c, i, j] += cross[o, i, j]
+    for c in range(2):
+        for i in range(LENS):
+            e = joined[c, i, 0] * W[0] + joined[c, i, 1] * W[1] + joined[c, i, 2] * W[2]
+            g[c * LENS + i] -= e[0] * v[0] + e[1] * v[1] + e[2] * v[2]
+            for d in range(c, 2):
+                for j in range(LENS):
+                    if d * LENS + j >= c * LENS + i:
+                        q = joined[d, j]
+                        S[c * LENS + i, d * LENS + j] -= e[0] * q[0] + e[1] * q[1] + e[2] * q[2]
+            for o in range(first, last):
+                at = 2 * LENS + POSE * pose[o]
+                for j in range(POSE):
+                    q = cross[o, LENS + j]
+                    S[c * LENS + i, at + j] -= e[0] * q[0] + e[1] * q[1] + e[2] * q[2]
+    for o in range(first, last):
+        at = 2 * LENS + POSE * pose[o]
+        for i in range(POSE):
+            r = cross[o, LENS + i]
+            e0 = r[0] * W[0, 0] + r[1] * W[1, 0] + r[2] * W[2, 0]
+            e1 = r[0] * W[0, 1] + r[1] * W[1, 1] + r[2] * W[2, 1]
+            e2 = r[0] * W[0, 2] + r[1] * W[1, 2] + r[2] * W[2, 2]
+            g[at + i] -= e0 * v[0] + e1 * v[1] + e2 * v[2]
+            for other in range(first, last):
+                to = 2 * LENS + POSE * pose[other]
+                if to < at:
+                    continue
+                for j in range(POSE):
+                    if to + j >= at + i:
+                        q = cross[other, LENS + j]
+                        S[at + i, to + j] -= e0 * q[0] + e1 * q[1] + e2 * q[2]
+
+
+@njit(cache=True, parallel=True)
+def point_steps(inverse, pull, cross, start, pose, camera, step):
+    out = np.zeros((len(pull), 3))
+    for p in prange(len(pull)):
+        rest = pull[p].copy()
+        for o in range(start[p], start[p + 1]):
+            n = pose[o]
+            for i in range(LENS):
+                s = step[camera[n] * LENS + i]
+                for j in range(3):
+                    rest[j] -= cross[o, i, j] * s
+            for i in range(POSE):
+                s = step[2 * LENS + POSE * n + i]
+                for j in range(3):
+                    rest[j] -= cross[o, LENS + i, j] * s
+        for i in range(3):
+            out[p, i] = inverse[p, i, 0] * rest[0] + inverse[p, i, 1] * rest[1] + inverse[p, i, 2] * rest[2]
+    return out
+
+
+@njit(cache=True)
+def pose_step(lens, pose, points, xy, weight, scale):
+    """Distances (N,) of points from their pixels and the step of Gauss and Newton for the pose."""
+    H, g, off = 1e-9 * np.eye(POSE), np.zeros(POSE), np.empty(len(points))
+    J_lens, J_pose, J_point, place = np.empty((2, 4)), np.empty((2, 6)), np.empty((2, 3)), np.empty(2)
+    for p in range(len(points)):
+        if not _projected(lens, pose, points[p], J_lens, J_pose, J_point, place):
+            off[p] = np.inf
+            continue
+        rx, ry = xy[p, 0] - place[0], xy[p, 1] - place[1]
+        off[p] = np.hypot(rx, ry)
+        w = weight[p] / (1 + (off[p] / scale) ** 2)
+        for i in range(POSE):
+            g[i] += w * (J_pose[0, i] * rx + J_pose[1, i] * ry)
+            for j in range(POSE):
+                H[i, j] += w * (J_pose[0, i] * J_pose[0, j] + J_pose[1, i] * J_pose[1, j])
+    return off, np.linalg.solve(H, g)
