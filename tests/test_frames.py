@@ -13,7 +13,7 @@ from wideflow.evaluate.handheld import HandheldScene, read_handheld
 from wideflow.evaluate.metrics import flow_scores, motion_scores
 from wideflow.files import write_rig
 from wideflow.pipeline import compute_step, store
-from wideflow.results import Result
+from wideflow.storage.result import Result
 from wideflow.synth import SynthConfig, render
 from wideflow.types import Rig, SceneFlow
 

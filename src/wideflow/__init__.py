@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from wideflow.pipeline import scene_flow
     from wideflow.pipeline.cameras import calibrate
     from wideflow.pipeline.run import run
-    from wideflow.results import Result
+    from wideflow.storage.result import Result
     from wideflow.sync import Sync, synchronise
     from wideflow.types import Camera, Flow, Rig, RigFrame, SceneFlow, Truth, View
     from wideflow.verdict import Finding, Verdict
@@ -70,7 +70,7 @@ _HOMES = {
     "wideflow.pipeline": ("scene_flow",),
     "wideflow.pipeline.cameras": ("calibrate",),
     "wideflow.pipeline.run": ("run",),
-    "wideflow.results": ("Result",),
+    "wideflow.storage.result": ("Result",),
     "wideflow.sync": ("Sync", "synchronise"),
     "wideflow.types": ("Camera", "Flow", "Rig", "RigFrame", "SceneFlow", "Truth", "View"),
     "wideflow.verdict": ("Finding", "Verdict"),

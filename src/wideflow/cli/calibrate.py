@@ -178,17 +178,22 @@ def _synchronised(
     """As `synchronise`, but what an earlier run has found is taken from its folder."""
     import numpy as np
 
-    from wideflow.calibration.steps import Steps, video_state
-    from wideflow.fingerprint import fingerprint
     from wideflow.pipeline.prepare import sync_fields
+    from wideflow.storage.fingerprint import fingerprint
+    from wideflow.storage.place import Place
+    from wideflow.storage.steps import Steps
+    from wideflow.storage.versions import made_by
     from wideflow.sync import FramePairs, Sync, synchronise
+    from wideflow.video.state import video_state
 
     def compute() -> dict[str, Any]:
         found = synchronise(a, b, stages.sync, offset, progress)
         text = json.dumps({**sync_fields(found), "notes": found.notes})
         return {"text": np.array(text), "a": found.pairs.a, "b": found.pairs.b, "error": found.pairs.error}
 
-    kept = Steps(work, fingerprint(video_state((a, b)), stages.sync, offset)).step("sync", compute)
+    kept = Steps(Place(work), fingerprint(video_state((a, b)), made_by(["sync"]), stages.sync, offset)).step(
+        "sync", compute
+    )
     fields = json.loads(str(kept["text"]))
     notes = tuple(fields.pop("notes"))
     return Sync(**fields, pairs=FramePairs(kept["a"], kept["b"], kept["error"]), notes=notes)

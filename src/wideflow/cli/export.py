@@ -36,7 +36,7 @@ def run(
     """
     chosen = parse_frames(frames, stride)
     from wideflow.export import ExportOptions, export_result
-    from wideflow.results import Result
+    from wideflow.storage.result import Result
 
     opened = Result(result)
     options = ExportOptions(chosen.start, chosen.stop, chosen.step, confidence)

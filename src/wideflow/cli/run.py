@@ -19,7 +19,7 @@ from wideflow.errors import FileError, InputError
 from wideflow.progress import show_progress
 
 if TYPE_CHECKING:
-    from wideflow.results import Result
+    from wideflow.storage.result import Result
     from wideflow.types import Camera
 
 EXAMPLE = "wideflow run a.mp4 b.mp4 -o result"

@@ -18,7 +18,7 @@ from wideflow.export.rerun import export_rerun
 from wideflow.export.usd import export_usd
 from wideflow.files.disk import AnyPath
 from wideflow.progress import Progress, show_progress
-from wideflow.results import Result
+from wideflow.storage.result import Result
 
 __all__ = ["FORMATS", "ExportOptions", "export_result"]
 

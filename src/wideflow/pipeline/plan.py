@@ -8,7 +8,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 from wideflow.config import Config
-from wideflow.fingerprint import fingerprint
+from wideflow.storage.fingerprint import fingerprint
+from wideflow.storage.lock import Claim
+from wideflow.storage.schema import ARRAYS, PICTURES, spec
+from wideflow.storage.versions import made_by
 from wideflow.types import Rig, View
 
 FLOWS = ("stereo", "optical_a", "optical_b")
@@ -51,6 +54,10 @@ class Plan:
     alternatives : tuple of Rig
         Cameras as they may have filmed instead, each one standard deviation from ``filmed`` in a direction
         of its own; frames as there.
+    keep : tuple of str
+        Arrays to store beside those of every result.
+    claim : Claim, optional
+        The lock of the run that this is the plan of.
     """
 
     out: str
@@ -62,6 +69,8 @@ class Plan:
     rig: Rig
     config: Config
     alternatives: tuple[Rig, ...] = ()
+    keep: tuple[str, ...] = ()
+    claim: Claim | None = None
 
     def __len__(self) -> int:
         """Moments."""
@@ -99,24 +108,38 @@ class Plan:
         """The number that its files have: flows go by A's frame, which another choice of frames keeps."""
         return self.frames[task.t][0] if task.name in FLOWS else task.t
 
+    def stages(self, task: Task) -> tuple[str, ...]:
+        """Stages whose output a task's result depends on."""
+        return _STAGES.get(task.name, _STAGES["flow"])
+
+    def arrays(self, task: Task) -> tuple[str, ...]:
+        """Arrays of the result that a task writes."""
+        if task.name in FLOWS:
+            return ()
+        if task.name == "pictures":
+            return PICTURES
+        found = tuple(name for name in (*ARRAYS, *self.keep) if name not in PICTURES)
+        return tuple(name for name in found if task.name == "step" or not spec(name).of_step)
+
     def key(self, task: Task) -> str:
         """A text that changes with anything that the result of the task depends on."""
         name, t = task
         if name == "pictures":
-            return fingerprint(name, self.sides[0], self.sides[1], self.frames[t])
+            return fingerprint(name, made_by(["pictures"]), self.sides[0], self.sides[1], self.frames[t])
         if name in FLOWS:
-            return fingerprint(self.match_key(task), self.sides, self.config.fill)
+            return fingerprint(self.match_key(task), made_by(["fill"]), self.sides, self.config.fill)
         views = [_view(self.rig, t)] + ([_view(self.rig, t + 1)] if name == "step" else [])
         doubts = [_view(rig, t) for rig in self.alternatives]
         needs = [self.key(need) for need in self.needs(task)]
-        return fingerprint(name, t, needs, views, doubts, self.config.refine)
+        stages = ["refine", "lift"] if name == "step" else ["lift"]
+        return fingerprint(name, t, made_by(stages), needs, views, doubts, self.config.refine)
 
     def match_key(self, task: Task) -> str:
         """The same for the match that a flow begins with, which filling does not change."""
         name, t = task
         pictures = [self.key(need) for need in self.needs(task)]
         views = _view(self.rig, t) if name == "stereo" else None
-        return fingerprint("match", name, pictures, views, self.config.match)
+        return fingerprint("match", made_by(["match"]), name, pictures, views, self.config.match)
 
     @cached_property
     def sides(self) -> tuple[str, str]:
@@ -126,6 +149,14 @@ class Plan:
             for i in range(2)
         )
         return a, b
+
+
+_STAGES = {
+    "pictures": ("pictures",),
+    "flow": ("pictures", "match", "fill"),
+    "step": ("pictures", "match", "fill", "refine", "lift"),
+    "last": ("pictures", "match", "fill", "lift"),
+}
 
 
 def _lens(rig: Rig, i: int) -> list[object]:

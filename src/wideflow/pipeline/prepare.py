@@ -14,24 +14,24 @@ from wideflow.calibration import Calibration, check_rig, fit_rig, scaled
 from wideflow.check import check_clips
 from wideflow.config import Config
 from wideflow.errors import InputError
-from wideflow.files.place import Place
 from wideflow.files.rig import rig_from_bytes, rig_to_bytes
-from wideflow.fingerprint import content_hash, fingerprint
 from wideflow.geometry import baseline, ideal_camera
 from wideflow.judge import calibration_doubts, sync_finding
 from wideflow.pipeline.cameras import calibrate
 from wideflow.pipeline.moments import asked_moments, calibration_pairs, choose_pairs
 from wideflow.pipeline.plan import Plan
 from wideflow.pipeline.undistort import processing_size
-from wideflow.pipeline.work import Work
 from wideflow.progress import Progress
+from wideflow.storage.fingerprint import content_hash, fingerprint
+from wideflow.storage.place import Place
+from wideflow.storage.versions import made_by
+from wideflow.storage.work import Work
 from wideflow.sync import FramePairs, Sync, pair_frames, synchronise
 from wideflow.types import Camera, Rig, RigFrame, View
 from wideflow.verdict import Finding, findings_from, require_trust
 from wideflow.video.read import Video
 from wideflow.video.same import require_two_clips
 
-_CALIBRATED, _CHECKED = 2, 1  # versions of what calibration and check give
 LOG = logging.getLogger("wideflow")
 
 
@@ -62,6 +62,10 @@ class Job:
         Pictures per second of folders.
     anyway : bool
         Go on where synchronisation or calibration is not to be trusted.
+    keep : tuple of str
+        Arrays to store beside those of every result, names of `schema.OPTIONAL`.
+    discard_work : bool
+        Remove at the end what only a run that goes on needs.
     """
 
     a: Path
@@ -76,6 +80,8 @@ class Job:
     scale: float | None = None
     fps: float | None = None
     anyway: bool = False
+    keep: tuple[str, ...] = ()
+    discard_work: bool = False
 
 
 def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
@@ -136,6 +142,7 @@ def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
         rig=_ideal_rig(filmed, job.size),
         config=job.config,
         alternatives=tuple(_only(other, moments) for other in others),
+        keep=job.keep,
     )
     counts = {
         "asked": asked_moments(sync.pairs, job.frames, len(a)),
@@ -174,7 +181,7 @@ def _kept(work: Work, task: str, key: str, compute: Callable[[], dict[str, Any]]
 def _synchronised(
     job: Job, videos: tuple[Video, Video], contents: tuple[str, str], work: Work, progress: Progress
 ) -> tuple[Sync, str]:
-    key = fingerprint("sync", contents, job.fps, job.config.sync, job.offset)
+    key = fingerprint(made_by(["sync"]), contents, job.fps, job.config.sync, job.offset)
 
     def compute() -> dict[str, Any]:
         found = synchronise(videos[0], videos[1], job.config.sync, job.offset, _named(progress, "when"))
@@ -198,7 +205,9 @@ def _looked_at(
         found = check_clips(*videos, sync, job.config.sync, job.offset, _named(progress, "check"))
         return {"findings": [asdict(finding) for finding in found.findings]}
 
-    found = findings_from(_kept(work, "check", fingerprint("check", _CHECKED, sync_key), compute)["findings"])
+    found = findings_from(
+        _kept(work, "check", fingerprint(made_by(["check"]), sync_key), compute)["findings"]
+    )
     for finding in found:
         if finding.grade != "good":
             LOG.info("check, %s: %s", finding.topic, finding.words)
@@ -220,7 +229,14 @@ def _calibrated(
     given = [None if lens is None else [lens.K, lens.distortion, lens.size] for lens in job.intrinsics]
     rig_bytes = None if job.rig is None else rig_to_bytes(job.rig)
     key = fingerprint(
-        _CALIBRATED, sync_key, pairs.a, pairs.b, given, rig_bytes, job.scale, job.config.calibrate
+        made_by(["calibration"]),
+        sync_key,
+        pairs.a,
+        pairs.b,
+        given,
+        rig_bytes,
+        job.scale,
+        job.config.calibrate,
     )
 
     def compute() -> dict[str, Any]:
@@ -228,9 +244,8 @@ def _calibrated(
         if job.rig is not None:
             found = Calibration(fit_rig(job.rig, *videos), check_rig(job.rig, *videos, pairs, told))
         else:
-            place = work.place
-            folder = None if place.remote else place.folder / "work" / "calibration_steps"
-            found = calibrate(*videos, pairs, job.intrinsics, job.config.calibrate, folder, told)
+            steps = f"{work.place}/work/calibration_steps"
+            found = calibrate(*videos, pairs, job.intrinsics, job.config.calibrate, steps, told)
         factor = 1.0 if job.scale is None else job.scale / baseline(*found.rig.frames[0].views)
         rigs = [scaled(rig, factor) for rig in (found.rig, *found.alternatives)]
         report = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,9 +19,8 @@ _PATIENCE = 20  # seconds for a scheduler to answer
 _RETRIES = 2  # of a task, beside those that Dask grants when a worker is lost
 
 
-def run_here(plan: Plan, progress: Progress, done: Done) -> None:
+def run_here(plan: Plan, tasks: Sequence[Task], progress: Progress, done: Done) -> None:
     """One task after the other, each with all threads."""
-    tasks = list(plan.tasks())
     clock = _Clock(len(tasks))
     for number, task in enumerate(tasks):
         progress(number, len(tasks), clock.text(number, task, plan))
@@ -31,7 +30,9 @@ def run_here(plan: Plan, progress: Progress, done: Done) -> None:
     progress(len(tasks), len(tasks), "done")
 
 
-def run_on_cluster(plan: Plan, address: str | None, workers: int, progress: Progress, done: Done) -> None:
+def run_on_cluster(
+    plan: Plan, tasks: Sequence[Task], address: str | None, workers: int, progress: Progress, done: Done
+) -> None:
     """The tasks on the cluster at an address, or on worker processes of this machine.
 
     A task whose worker is lost is done again by another.
@@ -41,9 +42,8 @@ def run_on_cluster(plan: Plan, address: str | None, workers: int, progress: Prog
 
         futures: dict[Task, Any] = {}
         shared = client.scatter(plan, broadcast=True)
-        tasks = list(plan.tasks())
         for number, task in enumerate(tasks):
-            needs = [futures[need] for need in plan.needs(task)]
+            needs = [futures[need] for need in plan.needs(task) if need in futures]
             name = f"{task.name}-{task.t}-{plan.key(task)}"
             futures[task] = client.submit(
                 _task_after, shared, task, needs, key=name, retries=_RETRIES, priority=-number

@@ -11,18 +11,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.errors import InputError
-from wideflow.files.place import Place
+from wideflow import __version__
+from wideflow.errors import DamagedError, FileError, InputError
 from wideflow.matching import match
 from wideflow.matching.colour import ColourTransform
 from wideflow.pipeline.lifting import lift_moment
 from wideflow.pipeline.moment import FilledFlow, Moment, StepFlows
+from wideflow.pipeline.outputs import colour_terms, last_arrays, scene_arrays
 from wideflow.pipeline.plan import FLOWS, Plan, Task
 from wideflow.pipeline.step import clock, fill_match, join_flows
-from wideflow.pipeline.store import Store
 from wideflow.pipeline.undistort import Undistorter
-from wideflow.pipeline.work import Arrays, Work
 from wideflow.refine import CameraDoubt, LiftedStereo
+from wideflow.storage.packed import Arrays, rounded
+from wideflow.storage.place import Place
+from wideflow.storage.schema import PICTURES
+from wideflow.storage.store import Store, unknown_arrays
+from wideflow.storage.versions import made_by
+from wideflow.storage.work import Work
 from wideflow.types import Flow, SceneFlow
 from wideflow.video.read import Video
 
@@ -36,34 +41,44 @@ def do_task(plan: Plan, task: Task) -> dict[str, Any]:
     Returns
     -------
     dict
-        What was noted: "seconds" of each stage; "unknown", a sentence, if nothing could be found; of a
-        moment, "tilt", by how much of itself its depth may be bent by what calibration does not know.
+        What was noted: "seconds" of each stage; "unknown", a sentence, if nothing could be found; "made", by
+        which versions; of a moment, "tilt", by how much of itself its depth may be bent by what calibration
+        does not know.
     """
-    work, slot, number, key = Work(Place(plan.out)), plan.slot(task), plan.number(task), plan.key(task)
-    note = work.note(slot, number, key)
+    note = noted(plan, task)
     if note is not None:
         return note
+    store, work = _store(plan), Work(Place(plan.out))
     seconds: dict[str, float] = {}
-    note = {"seconds": seconds}
-    if task.name == "pictures":
-        arrays = None
-        _take_pictures(plan, task.t, seconds)
-    elif task.name in FLOWS:
+    note = {"seconds": seconds, "made": {"wideflow": __version__, **made_by(plan.stages(task))}}
+    if task.name in FLOWS:
         arrays = _find_flow(plan, task, work, seconds, note)
+        work.save(task.name, plan.number(task), plan.key(task), note, arrays)
+        return note
+    if task.name == "pictures":
+        arrays = _take_pictures(plan, task.t, seconds)
     else:
-        arrays = None
-        _finish_moment(plan, task, work, seconds, note)
-    work.save(slot, number, key, note, arrays)
+        arrays = _finish_moment(plan, task, work, seconds, note)
+    chosen = {name: arrays[name] for name in plan.arrays(task)}
+    store.put(plan.slot(task), task.t, plan.key(task), chosen, note, plan.claim)
     return note
 
 
-def _take_pictures(plan: Plan, t: int, seconds: dict[str, float]) -> None:
-    """Both pictures of a moment as ideal cameras would have taken them, into the store."""
-    store = _store(plan)
+def noted(plan: Plan, task: Task) -> dict[str, Any] | None:
+    """What was noted of a task that is done; None if it is yet to do."""
+    if task.name in FLOWS:
+        return Work(Place(plan.out)).note(task.name, plan.number(task), plan.key(task))
+    return _store(plan).note(plan.slot(task), task.t, plan.key(task), plan.arrays(task))
+
+
+def _take_pictures(plan: Plan, t: int, seconds: dict[str, float]) -> Arrays:
+    """Both pictures of a moment as ideal cameras would have taken them."""
+    arrays: Arrays = {}
     with clock(seconds, "read"):
-        for i, name in enumerate(("picture_a", "picture_b")):
+        for i, name in enumerate(PICTURES):
             picture = _video(plan.videos[i], plan.contents[i], plan.fps).frame(plan.frames[t][i])
-            store.put(name, t, _undistorter(plan, i)(picture))
+            arrays[name] = _undistorter(plan, i)(picture)
+    return arrays
 
 
 def _find_flow(plan: Plan, task: Task, work: Work, seconds: dict[str, float], note: dict[str, Any]) -> Arrays:
@@ -71,9 +86,8 @@ def _find_flow(plan: Plan, task: Task, work: Work, seconds: dict[str, float], no
     name, t = task
     sides = {"stereo": ("picture_a", "picture_b"), "optical_a": ("picture_a",) * 2}
     first, second = sides.get(name, ("picture_b",) * 2)
-    store = _store(plan)
-    source = _floats(store.get(first, t))
-    target = _floats(store.get(second, t if name == "stereo" else t + 1))
+    source = _picture(plan, first, t)
+    target = _picture(plan, second, t if name == "stereo" else t + 1)
     arrays = _matched(plan, task, (source, target), work, seconds)
     known = _undistorter(plan, int(first == "picture_b")).known
     with clock(seconds, "fill"):
@@ -99,77 +113,88 @@ def _matched(
     """The match of a flow; other settings of filling find it done."""
     name, t = task
     kept, number, key = f"match_{name}", plan.number(task), plan.match_key(task)
-    noted = work.note(kept, number, key)
-    if noted is None:
-        views = plan.rig.frames[t].views if name == "stereo" else None
-        kind = "stereo" if views else "optical"
-        with clock(seconds, f"match {name}"):
-            found = match(*pictures, kind, views, plan.config.match, both=name == "stereo")
-        arrays: Arrays = {
-            "uv": found.forward.uv,
-            "back": found.backward.uv,
-            "confidence": found.forward.confidence,
-            "colours": found.colours.matrix,
-            "spread": np.array(found.colours.spread),
-        }
-        work.save(kept, number, key, {"seconds": dict(seconds)}, arrays)
-    else:
-        seconds.update(noted["seconds"])
-    return work.load(kept, number, key)  # also a fresh one: what is kept is rounded
+    note = work.note(kept, number, key)
+    if note is not None and (done := work.load(kept, number, key)) is not None:
+        seconds.update(note["seconds"])
+        return done
+    views = plan.rig.frames[t].views if name == "stereo" else None
+    kind = "stereo" if views else "optical"
+    with clock(seconds, f"match {name}"):
+        found = match(*pictures, kind, views, plan.config.match, both=name == "stereo")
+    arrays: Arrays = {
+        "uv": found.forward.uv,
+        "back": found.backward.uv,
+        "confidence": found.forward.confidence,
+        "colours": found.colours.matrix,
+        "spread": np.array(found.colours.spread),
+    }
+    work.save(kept, number, key, {"seconds": dict(seconds)}, arrays)
+    return rounded(arrays)  # as it is kept
 
 
 def _finish_moment(
     plan: Plan, task: Task, work: Work, seconds: dict[str, float], note: dict[str, Any]
-) -> None:
-    """Refine and lift the step that starts at a moment, or lift the last moment, into the store."""
-    t, store = task.t, _store(plan)
-    needs = plan.needs(task)
-    unknown = [reason for need in needs if (reason := _unknown(plan, need, work))]
+) -> Arrays:
+    """Refine and lift the step that starts at a moment, or lift the last moment."""
+    t, needs = task.t, plan.needs(task)
+    loaded = [_loaded(plan, need, work) for need in needs]
+    unknown = [reason for need in needs if (reason := (noted(plan, need) or {}).get("unknown"))]
     if unknown:
         note["unknown"] = unknown[0]
-        store.put_unknown(t, step=task.name == "step")
-        return
-    loaded = [work.load(need.name, plan.number(need), plan.key(need)) for need in needs]
+        return unknown_arrays(_store(plan), plan.arrays(task))
     flows = [FilledFlow(each["uv"], each["confidence"], each["occluded"]) for each in loaded]
-    moment = _moment(plan, store, t)
+    moment = _moment(plan, t)
     if task.name == "last":
         with clock(seconds, "lift"):
             lifted: LiftedStereo = lift_moment(moment, flows[0])
-        store.put_last(t, flows[0], lifted)
         note["tilt"] = lifted.tilt
-        return
+        return last_arrays(flows[0], lifted)
     stereo, optical_a, optical_b, stereo_next = flows
     colours = ColourTransform(loaded[0]["colours"], float(loaded[0]["spread"]))
     scene: SceneFlow = join_flows(
         moment,
-        _moment(plan, store, t + 1),
+        _moment(plan, t + 1),
         StepFlows(optical_a, stereo, optical_b, stereo_next),
         colours,
         plan.config,
         seconds,
     )
-    store.put_scene(t, scene)
     note["tilt"] = scene.tilt
+    return {**scene_arrays(scene), "colour_transform": colour_terms(colours)}
 
 
-def _unknown(plan: Plan, need: Task, work: Work) -> str | None:
-    note = work.note(need.name, plan.number(need), plan.key(need)) or {}
-    return note.get("unknown")
+def _loaded(plan: Plan, need: Task, work: Work) -> Arrays:
+    """What a need has kept; it is done once more if that is damaged."""
+    for _ in range(2):
+        arrays = work.load(need.name, plan.number(need), plan.key(need))
+        if arrays is not None:
+            return arrays
+        do_task(plan, need)
+    raise FileError(
+        f"what {need.name} of moment {need.t} keeps in '{plan.out}' cannot be read; check the disk"
+    )
 
 
-def _moment(plan: Plan, store: Store, t: int) -> Moment:
-    a, b = _floats(store.get("picture_a", t)), _floats(store.get("picture_b", t))
+def _picture(plan: Plan, name: str, t: int) -> Picture:
+    """A picture of the store, RGB in 0..1; it is taken once more if it is damaged."""
+    try:
+        picture = _store(plan).get(name, t)
+    except DamagedError:
+        _store(plan).forget("pictures", t)
+        do_task(plan, Task("pictures", t))
+        picture = _store(plan).get(name, t)
+    return picture.astype(np.float32) / np.float32(255)
+
+
+def _moment(plan: Plan, t: int) -> Moment:
+    a, b = (_picture(plan, name, t) for name in PICTURES)
     known = _undistorter(plan, 0).known, _undistorter(plan, 1).known
     doubt = CameraDoubt(plan.filmed.frames[t], tuple(rig.frames[t] for rig in plan.alternatives))
     return Moment((a, b), plan.rig.frames[t], known, doubt)
 
 
-def _floats(picture: NDArray[np.uint8]) -> NDArray[np.float32]:
-    return picture.astype(np.float32) / np.float32(255)
-
-
 def _store(plan: Plan) -> Store:
-    return Store(Place(plan.out), len(plan), plan.rig.cameras)
+    return Store.open(Place(plan.out))
 
 
 def _undistorter(plan: Plan, i: int) -> Undistorter:

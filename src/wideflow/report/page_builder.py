@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from wideflow.report.colours import flow_wheel
 from wideflow.report.moment import Detail
-from wideflow.report.overview import Scales, camera_motion, frame_of, measure_scales
+from wideflow.report.overview import Scales, camera_motion, measure_scales
 from wideflow.report.panels import data_url
 from wideflow.report.sections import (
     camera_section,
@@ -23,7 +23,7 @@ from wideflow.report.sections import (
     truth_section,
     verdict_section,
 )
-from wideflow.results import Result
+from wideflow.storage.result import Result
 
 _STYLES = ("page.css", "widgets.css")
 _SCRIPTS = ("decode.js", "orbit.js", "shaders.js", "cloud.js", "page.js")
@@ -48,7 +48,7 @@ class Overview:
 def measure(result: Result) -> Overview:
     """Look through the result for what its page needs to know."""
     scales = measure_scales(result)
-    view = frame_of(result, len(result) // 2).views[0]
+    view = result.frame(len(result) // 2).views[0]
     up = np.mean([-frame.views[0].R[1] for frame in result.rig.frames], axis=0)
     centre = view.centre + scales.middle * view.R[2]
     return Overview(scales, centre, up / max(float(np.linalg.norm(up)), 1e-9))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from wideflow.judge import Shares
 from wideflow.report.charts import bars, flattened, line_chart, series_words, table
-from wideflow.results import Result
+from wideflow.storage.result import Result
 from wideflow.verdict import Verdict
 
 _MARKS = {"good": "✓", "weak": "!", "poor": "✕"}

@@ -1,0 +1,31 @@
+"""A number for each stage, raised whenever its output changes: part of the key of all that it makes.
+
+So a result never mixes what an older version of a stage has found with what the present one finds. A test
+with stored outputs notices an output that has changed while its number has not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+STAGES = {
+    "sync": 1,
+    "check": 1,
+    "calibration": 4,
+    "pictures": 1,
+    "match": 1,
+    "fill": 1,
+    "refine": 1,
+    "lift": 1,
+}
+
+
+def made_by(stages: Iterable[str]) -> dict[str, int]:
+    """Stages with their present numbers."""
+    return {stage: STAGES[stage] for stage in stages}
+
+
+def changed_stages(made: object, stages: Iterable[str]) -> list[str]:
+    """Those of the stages that had another number when something was ``made``, as `made_by` told then."""
+    then = made if isinstance(made, dict) else {}
+    return [stage for stage, number in made_by(stages).items() if then.get(stage) != number]
