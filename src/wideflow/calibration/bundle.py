@@ -140,21 +140,6 @@ def residuals(bundle: Bundle) -> Floats:
     )
 
 
-def covariance(bundle: Bundle, scale: float) -> Floats:
-    """Covariance (8 + 6 n, 8 + 6 n) of lenses and poses for independent sightings of 1 px.
-
-    What cannot be told at all (scale and place of the world) is held at where it is.
-    """
-    start = np.searchsorted(bundle.point, np.arange(len(bundle.points) + 1))
-    matrix = _linearised(bundle, start, scale, 1.0)[0]
-    free = _free(bundle)
-    out = np.zeros_like(matrix)
-    values, vectors = np.linalg.eigh(matrix[np.ix_(free, free)])
-    good = values > 1e-9 * values[-1]
-    out[np.ix_(free, free)] = (vectors[:, good] / values[good]) @ vectors[:, good].T
-    return out
-
-
 def _free(bundle: Bundle) -> Ints:
     lens = np.flatnonzero(bundle.spread.ravel() > 0)
     pose = np.flatnonzero(np.repeat(~bundle.fixed, POSE)) + 2 * LENS

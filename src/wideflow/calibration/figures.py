@@ -11,12 +11,18 @@ from numpy.typing import NDArray
 
 from wideflow.calibration.bundle import NOISE, adjust, joined, residuals
 from wideflow.calibration.keys import Keys
-from wideflow.calibration.lens import LensPrior, plain_camera
+from wideflow.calibration.lens import LensPrior
 from wideflow.calibration.moments import Pixels, solve_moments
 from wideflow.calibration.report import CalibrationReport, doubts_about, motion_of_rig
 from wideflow.calibration.tracks import Tracks
 from wideflow.calibration.world import World
-from wideflow.geometry import fundamental_matrix, sampson_distance, triangulate, unproject
+from wideflow.geometry import (
+    fundamental_matrix,
+    ideal_camera,
+    sampson_distance,
+    triangulate,
+    undistort_points,
+)
 from wideflow.types import Rig, RigFrame, View
 
 Floats = NDArray[np.float64]
@@ -147,9 +153,9 @@ def _agreement(rig: Rig, matches: dict[int, Pixels], keys: Keys, unit: float) ->
         if not _has(rig, index):
             continue
         views = rig.frame(index).views
-        one, two = (View(plain_camera("", v.camera.size, _plain_lens(v)), v.cam_from_world) for v in views)
-        xy = [_straight(view, pixels) for view, pixels in zip(views, both, strict=True)]
-        distance = np.sqrt(sampson_distance(fundamental_matrix(one, two), *xy))
+        one, two = (View(ideal_camera(view.camera), view.cam_from_world) for view in views)
+        xy = [undistort_points(view.camera, pixels) for view, pixels in zip(views, both, strict=True)]
+        distance = np.abs(sampson_distance(fundamental_matrix(one, two), *xy))
         made = triangulate(one, two, *xy)
         near = (distance < _NEAR * unit) & made.in_front
         off.append(np.where(made.in_front, distance, np.inf)[np.isfinite(both[1][:, 0])])
@@ -163,17 +169,6 @@ def _agreement(rig: Rig, matches: dict[int, Pixels], keys: Keys, unit: float) ->
         np.concatenate([np.zeros(0), *angles]),
         float(cells.mean()),
     )
-
-
-def _plain_lens(view: View) -> Floats:
-    K = view.camera.K
-    return np.array([np.log(0.5 * (K[0, 0] + K[1, 1])), K[0, 2], K[1, 2], 0.0])
-
-
-def _straight(view: View, xy: Floats) -> Floats:
-    """Pixels without the lens's distortion, for one focal length."""
-    lens = _plain_lens(view)
-    return np.exp(lens[0]) * unproject(view.camera, xy)[:, :2] + lens[1:3]
 
 
 def _pairs_alone(
