@@ -17,10 +17,9 @@ from wideflow.geometry import pixel_grid, truth_flows
 from wideflow.handheld import HandheldScene, read_handheld
 from wideflow.synth import SynthConfig, render
 from wideflow.synth.camera.exposure import Shutter, render_picture, sample_rays
-from wideflow.synth.camera.hands import hands
+from wideflow.synth.camera.hands import CENTRE, hands
 from wideflow.synth.camera.response import Response, develop, responses
 from wideflow.synth.places import place
-from wideflow.synth.places.stage import CENTRE
 from wideflow.synth.studio import Studio
 from wideflow.synth.things.mesh import Mesh, sphere, tube
 

@@ -5,10 +5,10 @@ import numpy as np
 from wideflow.geometry import pixel_grid
 from wideflow.synth.rendering.scene import Light, Scene
 from wideflow.synth.rendering.shade import radiance
-from wideflow.synth.rendering.truth import render_truth
 from wideflow.synth.textures.walls import terrazzo
 from wideflow.synth.things.body import Body, Material
 from wideflow.synth.things.mesh import rectangle
+from wideflow.synth.truth import render_truth
 from wideflow.types import Camera, View
 
 PIN = Camera("a", 64, 48, np.array([[60.0, 0, 31], [0, 60, 24], [0, 0, 1]]))

@@ -26,11 +26,11 @@ from wideflow.synth.camera.hands import Hand, hands
 from wideflow.synth.camera.response import develop, meter, responses
 from wideflow.synth.config import SynthConfig
 from wideflow.synth.places import place, place_name
+from wideflow.synth.places.crowd import FADED, with_crowd
 from wideflow.synth.rendering.scene import Scene, State
 from wideflow.synth.rendering.shade import first_hits, radiance
 from wideflow.synth.rendering.trace import require_tracer
-from wideflow.synth.rendering.truth import render_truth
-from wideflow.synth.things.crowd import FADED, with_crowd
+from wideflow.synth.truth import render_truth
 from wideflow.types import Rig, RigFrame, Truth, View
 
 Progress = Callable[[int, int, str], None]

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.synth.config import SynthConfig
-from wideflow.synth.places.stage import CENTRE
 from wideflow.synth.things.mesh import at, rotation
 from wideflow.types import Camera, View
 
+CENTRE = np.array([0.0, 0.3, 0.95])  # both cameras look here
 _DISTANCE = 4.7  # metres from the centre of the scene
 _WAVES = 6
 _TURN = 2.5  # times the rotation of a hand: a camera that only turns pans over some ten degrees

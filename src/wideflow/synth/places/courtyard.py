@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wideflow.synth.places.stage import DOOR, GLASS, Thing, flag, laundry, scatter
-from wideflow.synth.textures import grounds as ground
-from wideflow.synth.textures import prints, walls
+from wideflow.synth.textures import grounds, prints, walls
 from wideflow.synth.textures.noise import Random
 from wideflow.synth.things import building, furniture, nature
 from wideflow.synth.things.body import Body, Material
@@ -16,7 +15,7 @@ from wideflow.synth.things.mesh import box
 
 def courtyard(rng: Random) -> list[Body]:
     """Paved yard between old walls with doors, windows, ivy and a gate to the street."""
-    paving = (ground.cobbles, ground.flagstones, ground.paving, ground.asphalt)[rng.integers(4)]
+    paving = (grounds.cobbles, grounds.flagstones, grounds.paving, grounds.asphalt)[rng.integers(4)]
     back, left, right = rng.uniform((2.6, -4.0, 3.3), (3.2, -3.4, 3.9)).tolist()
     height = float(rng.uniform(2.5, 3.4))
     bodies = [building.floor(rng, Material(paving, "ground", 2048), 0.04), *building.country(rng)]

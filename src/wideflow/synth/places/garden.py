@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wideflow.synth.places.stage import DOOR, GLASS, Thing, flag, laundry, scatter
-from wideflow.synth.textures import grounds as ground
-from wideflow.synth.textures import woods as wood
+from wideflow.synth.textures import grounds, woods
 from wideflow.synth.textures.noise import Random
 from wideflow.synth.things import building, furniture, nature
 from wideflow.synth.things.body import Body, Material
@@ -16,7 +15,7 @@ from wideflow.synth.things.mesh import at, box, join, rectangle, sheet
 
 def garden(rng: Random) -> list[Body]:
     """Lawn and gravel before a hedge, a shed, trees, fences and hills."""
-    lawn = Material(ground.grass, "ground", 2048)
+    lawn = Material(grounds.grass, "ground", 2048)
     back = float(rng.uniform(3.0, 3.6))
     side = float(rng.choice([-1.0, 1.0]))
     bodies = [building.floor(rng, lawn, 0.09), *building.country(rng)]
@@ -25,7 +24,7 @@ def garden(rng: Random) -> list[Body]:
         rng, "hedge", (-side * 4.6 - 2.6, back, 0), (5.2, 0, 0), float(rng.uniform(1.5, 1.9)), 0.7, 0
     )
     bodies += _shed(rng, side * 2.3, back + 0.3)
-    boards = Material(wood.painted_boards, "fence", 1024)
+    boards = Material(woods.painted_boards, "fence", 1024)
     bodies.append(
         building.picket_fence(
             rng, "fence", (side * 3.6 - 1.3, back - 1.6, 0), (2.6, side * 0.5, 0), 0.9, boards
@@ -57,13 +56,13 @@ def _path(rng: Random, side: float) -> Body:
     middle = side * (0.7 * np.sin(2.2 * s + rng.uniform(0, 6)) + 0.2)
     wide = 0.5 + 0.06 * np.sin(19 * s) + 0.05 * np.sin(47 * s)
     x, y, z = np.broadcast_arrays(middle + across * wide, 12 * s - 5, 0.003 + 0.02 * (1 - across**2))
-    cover = Material((ground.gravel, ground.flagstones)[rng.integers(2)], "path", 1024)
+    cover = Material((grounds.gravel, grounds.flagstones)[rng.integers(2)], "path", 1024)
     return Body("path", sheet(np.stack([x, y, z], -1), np.stack([x, -y], -1)), cover, smooth=True)
 
 
 def _shed(rng: Random, x: float, y: float) -> list[Body]:
     """A wooden hut with a door, a window and a roof."""
-    boards, tiles = Material(wood.painted_boards, "shed", 1024), Material(ground.paving, "roof", 512)
+    boards, tiles = Material(woods.painted_boards, "shed", 1024), Material(grounds.paving, "roof", 512)
     hut = box((2.4, 1.8, 2.0), 0.15).moved((x, y + 0.9, 0))
     low, run = np.array([x - 1.4, y - 0.25, 1.95]), np.array([2.8, 0, 0])
     front = rectangle(low, run, (0, 1.15, 0.75), 0.2)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wideflow.synth.places.stage import DOOR, Thing, scatter
-from wideflow.synth.textures import grounds as ground
-from wideflow.synth.textures import prints, walls
-from wideflow.synth.textures import woods as wood
+from wideflow.synth.textures import grounds, prints, walls, woods
 from wideflow.synth.textures.noise import Random
 from wideflow.synth.things import building, furniture, movers
 from wideflow.synth.things.body import Body, Material
@@ -17,7 +15,7 @@ from wideflow.synth.things.mesh import box, join, rectangle
 
 def hall(rng: Random) -> list[Body]:
     """A high room under a skylight: boards or tiles, papered walls, books, windows, curtains."""
-    cover = (wood.planks, ground.floor_tiles, wood.planks)[rng.integers(3)]
+    cover = (woods.planks, grounds.floor_tiles, woods.planks)[rng.integers(3)]
     paper = Material((walls.wallpaper, walls.plaster)[rng.integers(2)], "paper")
     stone = Material((walls.brick, walls.marble, walls.plaster)[rng.integers(3)], "pillar wall", 1024)
     back, left, right = (
@@ -54,13 +52,13 @@ def hall(rng: Random) -> list[Body]:
     bodies.append(Body("skirting", skirting, furniture.TIMBER))
     bodies += _bookcase(rng, left + 0.25, 1.2)
     carpet = rectangle((-1.6, -1.0, 0.012), (3.2, 0.2, 0), (-0.1, 2.2, 0), 0.1, fit=True)
-    bodies.append(Body("rug", carpet, Material(wood.rug, "rug", 1024), fit=True))
+    bodies.append(Body("rug", carpet, Material(woods.rug, "rug", 1024), fit=True))
     for i in range(3):
         paint = Material(prints.poster, f"painting {i}", 512)
         at = (left + 0.02, -0.2 - 0.9 * i, 1.3 + 0.2 * (i % 2))
         bodies.append(panel("paintings", at, (0, 0.7, 0), 0.8, paint))
     for i, hole in enumerate(openings[:2]):
-        drape = Material((wood.print_cloth, wood.weave)[i], f"curtain {i}", 512, through=0.5)
+        drape = Material((woods.print_cloth, woods.weave)[i], f"curtain {i}", 512, through=0.5)
         corner = (left + hole[0] - 0.1, back - 0.08, 0.55)
         bodies.append(movers.cloth(rng, f"curtain {i}", corner, (0.62, 0, 0), (0, 0, 2.05), "top", drape))
     bodies.append(building.cable("lamp cable", (left, 1.2, 3.3), (right, 1.6, 3.3), 0.7, furniture.IRON))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from wideflow.synth.places.stage import GLASS
-from wideflow.synth.textures import grounds as ground
-from wideflow.synth.textures import walls
+from wideflow.synth.textures import grounds, walls
 from wideflow.synth.textures.noise import Random
 from wideflow.synth.things import building
 from wideflow.synth.things.body import Body, Material
@@ -16,7 +15,7 @@ _BAY = 0.9  # metres from window to window
 
 def pattern(rng: Random) -> list[Body]:
     """Three walls with rows of one window and pilasters between them, and a floor of one tile."""
-    tiles = Material(ground.floor_tiles, "ground", 512, scale=0.25)
+    tiles = Material(grounds.floor_tiles, "ground", 512, scale=0.25)
     paper = Material((walls.wallpaper, walls.brick)[rng.integers(2)], "wall", 512, scale=0.4)
     back = float(rng.uniform(2.2, 2.8))
     height, half = 3.6, 4.5 * _BAY

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wideflow.synth.places.stage import CENTRE
+from wideflow.synth.camera.hands import CENTRE
 from wideflow.synth.textures import prints, walls
 from wideflow.synth.textures.noise import Random
 from wideflow.synth.things.body import Body, Material

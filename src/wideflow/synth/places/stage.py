@@ -7,15 +7,13 @@ from collections.abc import Callable
 import numpy as np
 
 from wideflow.synth.rendering.scene import Light
-from wideflow.synth.textures import prints
-from wideflow.synth.textures import woods as wood
+from wideflow.synth.textures import prints, woods
 from wideflow.synth.textures.noise import Random
 from wideflow.synth.things import building, furniture, movers
 from wideflow.synth.things.body import Body, Material
 from wideflow.synth.things.mesh import rod
 
 Thing = Callable[[Random, tuple[float, float], float], list[Body]]
-CENTRE = np.array([0.0, 0.3, 0.95])  # both cameras look here
 GLASS = Material(prints.window, "window", 512, gloss=0.8)
 DOOR = Material(prints.door, "door", 512)
 
@@ -55,7 +53,7 @@ def performers(rng: Random) -> list[Body]:
     face = (
         furniture.CRATE,
         Material(prints.poster, "box poster", 512),
-        Material(wood.rug, "box cloth", 512),
+        Material(woods.rug, "box cloth", 512),
     )[rng.integers(3)]
     return [
         *movers.figure(rng, figure_at, float(rng.uniform(-0.5, 0.5)) + np.pi),
@@ -86,7 +84,7 @@ def flag(rng: Random, x: float, y: float, height: float) -> list[Body]:
     way = -np.sign(x)
     pole = rod((x, y, 0), (x, y, height + 0.1), 0.02, 10, 16)
     material = Material(
-        (wood.weave, wood.print_cloth, prints.poster)[rng.integers(3)], "flag", 1024, through=0.3
+        (woods.weave, woods.print_cloth, prints.poster)[rng.integers(3)], "flag", 1024, through=0.3
     )
     size = rng.uniform(0.85, 1.15)
     sheet = movers.cloth(
@@ -109,7 +107,7 @@ def laundry(rng: Random, a: tuple[float, float, float], b: tuple[float, float, f
     for i, (low, high) in enumerate(((0.1, 0.42), (0.52, 0.72), (0.78, 0.93))):
         drop = rng.uniform(0.5, 0.95)
         corner = start + (end - start) * low - [0, 0, drop + 0.05]
-        draw = (wood.print_cloth, wood.weave, wood.rug)[(i + int(rng.integers(3))) % 3]
+        draw = (woods.print_cloth, woods.weave, woods.rug)[(i + int(rng.integers(3))) % 3]
         material = Material(draw, f"laundry {draw.__name__}", 512, through=0.35)
         bodies.append(
             movers.cloth(

@@ -16,8 +16,7 @@ from wideflow.synth.camera.exposure import sample_rays
 from wideflow.synth.camera.hands import Hand
 from wideflow.synth.config import SynthConfig
 from wideflow.synth.rendering.trace import Tracer
-from wideflow.synth.textures import prints
-from wideflow.synth.textures import woods as wood
+from wideflow.synth.textures import prints, woods
 from wideflow.synth.textures.noise import Random
 from wideflow.synth.things import movers
 from wideflow.synth.things.body import Body, Material
@@ -66,7 +65,7 @@ def _frozen(body: Body) -> Body:
 def _member(rng: Random, number: int) -> list[Body]:
     """One of the crowd, somewhere on the stage, swaying about its place; no two share a texture."""
     place = float(rng.uniform(-2.0, 2.0)), float(rng.uniform(-1.3, 1.5))
-    draw = (prints.poster, wood.print_cloth, wood.rug, wood.weave)[rng.integers(4)]
+    draw = (prints.poster, woods.print_cloth, woods.rug, woods.weave)[rng.integers(4)]
     print_ = Material(draw, f"crowd {number}", 512)
     kind = rng.integers(5)
     if kind == 0:
@@ -105,7 +104,7 @@ def _board_over(
     turn = rotation((0, 0, 1), float(rng.uniform(-0.35, 0.35)))
     slide = turn @ np.array([rng.uniform(0.3, 0.45), 0, 0])
     pace, phase = rng.uniform(1.2, 2.0), float(rng.uniform(-0.8, 0.8))  # near its fastest as the clip begins
-    print_ = Material((wood.print_cloth, wood.rug)[rng.integers(2)], "board", 1024)
+    print_ = Material((woods.print_cloth, woods.rug)[rng.integers(2)], "board", 1024)
     low, high = 0.05, 7.0
     for _ in range(_HALVINGS):
         width = 0.5 * (low + high)
