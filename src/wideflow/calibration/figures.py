@@ -12,12 +12,19 @@ from scipy.spatial.transform import Rotation
 
 from wideflow.calibration.bundle import NOISE, adjust, joined, residuals
 from wideflow.calibration.keys import Keys
-from wideflow.calibration.lens import LensPrior, plain_camera
+from wideflow.calibration.lens import LensPrior
 from wideflow.calibration.moments import Pixels, solve_moments
 from wideflow.calibration.report import CalibrationReport, doubts_about, motion_of_rig
 from wideflow.calibration.tracks import Tracks
 from wideflow.calibration.world import World
-from wideflow.geometry import fundamental_matrix, relative_pose, sampson_distance, triangulate, unproject
+from wideflow.geometry import (
+    fundamental_matrix,
+    ideal_camera,
+    relative_pose,
+    sampson_distance,
+    triangulate,
+    undistort_points,
+)
 from wideflow.types import Rig, RigFrame, View
 
 Floats = NDArray[np.float64]
@@ -154,9 +161,9 @@ def _agreement(rig: Rig, matches: dict[int, Pixels], keys: Keys, late: Floats, u
             continue
         frame = rig.frame(index)
         views = frame.views[0], _b_at(rig, frame.times[1] - late[key])
-        one, two = (View(plain_camera("", v.camera.size, _plain_lens(v)), v.cam_from_world) for v in views)
-        xy = [_straight(view, pixels) for view, pixels in zip(views, both, strict=True)]
-        distance = np.sqrt(sampson_distance(fundamental_matrix(one, two), *xy))
+        one, two = (View(ideal_camera(view.camera), view.cam_from_world) for view in views)
+        xy = [undistort_points(view.camera, pixels) for view, pixels in zip(views, both, strict=True)]
+        distance = np.abs(sampson_distance(fundamental_matrix(one, two), *xy))
         made = triangulate(one, two, *xy)
         near = (distance < _NEAR * unit) & made.in_front
         off.append(np.where(made.in_front, distance, np.inf)[np.isfinite(both[1][:, 0])])
@@ -184,17 +191,6 @@ def _b_at(rig: Rig, time: float) -> View:
     return View(one.camera, np.column_stack([R, -R @ centre]))
 
 
-def _plain_lens(view: View) -> Floats:
-    K = view.camera.K
-    return np.array([np.log(0.5 * (K[0, 0] + K[1, 1])), K[0, 2], K[1, 2], 0.0])
-
-
-def _straight(view: View, xy: Floats) -> Floats:
-    """Pixels without the lens's distortion, for one focal length."""
-    lens = _plain_lens(view)
-    return np.exp(lens[0]) * unproject(view.camera, xy)[:, :2] + lens[1:3]
-
-
 def _pairs_alone(
     rig: Rig, world: World, matches: dict[int, Pixels], keys: Keys, late: Floats, prior: LensPrior
 ) -> tuple[float, float]:
@@ -210,7 +206,9 @@ def _pairs_alone(
             found = relative_pose(frame.views[0], _b_at(rig, frame.times[1] - late[key]))
             turns.append(_degrees((np.trace(found[:, :3] @ pose[:, :3].T) - 1) / 2))
             way = found[:, :3].T @ found[:, 3]
-            ways.append(_degrees(float(way @ (pose[:, :3].T @ pose[:, 3])) / max(np.linalg.norm(way), 1e-12)))
+            ways.append(
+                _degrees(float(way @ (pose[:, :3].T @ pose[:, 3])) / max(float(np.linalg.norm(way)), 1e-12))
+            )
     return (float(np.median(turns)), float(np.median(ways))) if turns else (float("nan"), float("nan"))
 
 
