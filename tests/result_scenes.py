@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from wideflow.evaluate.handheld import read_handheld
 from wideflow.files import write_rig
+from wideflow.handheld import read_handheld
 from wideflow.storage.place import Place
 from wideflow.storage.result import Result
 from wideflow.storage.schema import ARRAYS, SLOTS

@@ -11,14 +11,14 @@ from benchmarks.shoot_table import is_wrong, put_into, summary, table
 from benchmarks.shoots import main, render_clips, run_shoot
 
 from result_scenes import put_moment
-from wideflow.evaluate.handheld import read_truth, write_truth
 from wideflow.files import write_rig
 from wideflow.geometry import ideal_camera
+from wideflow.handheld import read_truth, write_truth
 from wideflow.storage.place import Place
 from wideflow.storage.result import Result
 from wideflow.storage.store import Store
 from wideflow.synth import SynthConfig
-from wideflow.synth.mesh import rotation
+from wideflow.synth.things.mesh import rotation
 from wideflow.types import Rig, RigFrame, View
 
 CLIPS = SynthConfig(

@@ -13,10 +13,10 @@ from wideflow import __version__
 from wideflow.errors import FileError
 from wideflow.files.disk import TEMPORARY, AnyPath
 from wideflow.files.rig import rig_to_bytes
+from wideflow.lift import LiftedStereo
 from wideflow.matching.colour import ColourTransform
 from wideflow.pipeline.moment import FilledFlow, Moment
 from wideflow.pipeline.step import Step
-from wideflow.refine import LiftedStereo
 from wideflow.storage.lock import locked
 from wideflow.storage.place import Place
 from wideflow.storage.schema import ARRAYS, OPTIONAL, PICTURES, spec

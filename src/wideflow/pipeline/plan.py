@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from wideflow.config import Config
-from wideflow.storage.fingerprint import fingerprint
+from wideflow.files.fingerprint import fingerprint
 from wideflow.storage.lock import Claim
 from wideflow.storage.schema import ARRAYS, PICTURES, spec
 from wideflow.storage.versions import made_by

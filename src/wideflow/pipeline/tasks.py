@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from wideflow import __version__
 from wideflow.errors import DamagedError, FileError, InputError
+from wideflow.lift import CameraDoubt, LiftedStereo
 from wideflow.matching import match
 from wideflow.matching.colour import ColourTransform
 from wideflow.pipeline.lifting import lift_moment
@@ -21,7 +22,6 @@ from wideflow.pipeline.outputs import colour_terms, last_arrays, scene_arrays
 from wideflow.pipeline.plan import FLOWS, Plan, Task
 from wideflow.pipeline.step import clock, fill_match, join_flows
 from wideflow.pipeline.undistort import Undistorter
-from wideflow.refine import CameraDoubt, LiftedStereo
 from wideflow.storage.packed import Arrays, rounded
 from wideflow.storage.place import Place
 from wideflow.storage.schema import PICTURES

@@ -13,13 +13,13 @@ from wideflow.errors import DamagedError, FileError, InputError
 from wideflow.files.disk import AnyPath
 from wideflow.files.rig import rig_from_bytes
 from wideflow.geometry import optical_axis_angle, points_from_depth
-from wideflow.judge import Shares, judge
 from wideflow.storage.place import Place
 from wideflow.storage.schema import spec
 from wideflow.storage.store import NAME, Store, read_file
 from wideflow.storage.unchecked import UncheckedStore
 from wideflow.types import Rig, RigFrame
 from wideflow.verdict import Verdict
+from wideflow.verdict.judge import Shares, judge
 
 TRUSTED = 0.5  # a pixel with more confidence than this counts as trusted
 _MOST_MOMENTS = 60  # a longer result is judged by this many moments, evenly spaced
