@@ -61,7 +61,7 @@ def run_stages(sample: Sample, config: Config, stage: str = "all") -> list[Stage
     if stage not in (*STAGES, "all"):
         raise InputError(f"there is no stage '{stage}'; there are {', '.join(STAGES)} and all")
     if sample.is_step:
-        results = _run_step(sample, config, stage)
+        results = step_results(step_in_memory(sample, config), config, stage)
     elif stage == "refine":
         raise InputError(
             f"'{sample.name}' is a pair, and refinement needs four pictures; choose --stage match or fill"
@@ -98,10 +98,17 @@ def _pair_result(stage: str, kind: str, uv: Field, occluded: Mask, seconds: Seco
     return StageResult(stage, optical=uv, occluded=occluded, seconds=spent)
 
 
-def _run_step(sample: Sample, config: Config, stage: str) -> list[StageResult]:
-    """What the pipeline's own stages leave; their time is counted there, without what is measured here."""
+def step_in_memory(sample: Sample, config: Config) -> StagesInMemory:
+    """The pipeline's own stages on the four pictures of a sample."""
     a, b, a_next, b_next = sample.pictures
-    stages = StagesInMemory([(a, b), (a_next, b_next)], sample.frames, config)
+    return StagesInMemory([(a, b), (a_next, b_next)], sample.frames, config)
+
+
+def step_results(stages: StagesInMemory, config: Config, stage: str = "all") -> list[StageResult]:
+    """What the stages leave up to ``stage``.
+
+    Their time is counted by the pipeline, without what is computed here only to be measured.
+    """
     matched = {each: stages.get(f"match_{each[0]}", each[1]) for each in _LOOP}
     flows = [_unfilled(each, match, stages, config) for each, match in matched.items()]
     results = [_unrefined("match", flows, stages)]
