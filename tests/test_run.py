@@ -90,7 +90,7 @@ def test_depth_of_the_room_is_right(clip: tuple[Path, Rig], whole: Path) -> None
     timings = json.loads((whole / "timings.json").read_text())
     assert [frame["index"] for frame in timings["frames"]] == [0, 1, 2]
     assert timings["seconds"]["match stereo"] > 0
-    assert timings["seconds"]["calibration"] > timings["seconds"]["sync"] > 0
+    assert timings["seconds"]["calibration"] > timings["seconds"]["sync"] >= 0
     summary = json.loads((whole / "summary.json").read_text())
     assert summary["sync"]["method"] == "given"
     assert summary["calibration"]["source"] == "given"
