@@ -18,14 +18,15 @@ import numpy as np
 
 from benchmarks.yardstick import deepflow_seconds
 from wideflow.config import Config, load_config
-from wideflow.evaluate.datasets import handheld_step
-from wideflow.evaluate.handheld import HandheldScene, read_handheld
+from wideflow.evaluate.datasets.handheld import handheld_step
 from wideflow.evaluate.metrics import depth_scores, flow_scores, motion_scores
 from wideflow.evaluate.stages import StageResult, step_in_memory, step_results
+from wideflow.geometry.flow_loop import FlowLoop
+from wideflow.handheld import HandheldScene, read_handheld
+from wideflow.lift import lift_flows
 from wideflow.pipeline.order import STAGE
 from wideflow.pipeline.stage import compute
 from wideflow.pipeline.step import StagesInMemory
-from wideflow.refine import FlowLoop, lift_flows
 from wideflow.synth import SynthConfig, render
 
 ANGLES = (8, 15, 25)

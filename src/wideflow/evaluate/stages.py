@@ -8,12 +8,13 @@ import numpy as np
 
 from wideflow.config import Config
 from wideflow.errors import InputError
-from wideflow.evaluate.sample import Field, Mask, Sample
+from wideflow.evaluate.datasets.sample import Field, Mask, Sample
+from wideflow.geometry.flow_loop import close_loop
+from wideflow.lift import lift_flows
 from wideflow.pipeline.flows import fill_flow, find_hidden, match_film, match_pair
 from wideflow.pipeline.moment import FilledFlow, MatchedFlow
 from wideflow.pipeline.step import StagesInMemory
 from wideflow.pipeline.timings import Seconds, clock, total
-from wideflow.refine import close_loop, lift_flows
 from wideflow.types import SceneFlow
 
 STAGES = ("match", "fill", "refine")

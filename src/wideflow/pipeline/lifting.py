@@ -6,19 +6,12 @@ import numpy as np
 
 from wideflow.config import RefineConfig
 from wideflow.geometry import fundamental_matrix
+from wideflow.geometry.flow_loop import close_loop
+from wideflow.lift import CameraDoubt, Evidence, camera_spread, lift_flows, lift_stereo, match_noise
 from wideflow.matching.colour import ColourTransform
 from wideflow.pipeline.flows import Lenses
 from wideflow.pipeline.moment import FilledFlow, Floats, LastMoment, Pictures, RefinedFlows
-from wideflow.refine import (
-    CameraDoubt,
-    Evidence,
-    camera_spread,
-    close_loop,
-    lift_flows,
-    lift_stereo,
-    match_noise,
-    refine_flows,
-)
+from wideflow.refine import refine_flows
 from wideflow.types import RigFrame, SceneFlow
 
 _UNREFINED = 0.3  # px by which refinement would move a match, about

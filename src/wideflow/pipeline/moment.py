@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.refine import FlowLoop
+from wideflow.geometry.flow_loop import FlowLoop
 
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]

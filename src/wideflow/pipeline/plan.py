@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from wideflow.config import Config
-from wideflow.fingerprint import fingerprint
+from wideflow.files.fingerprint import fingerprint
 from wideflow.pipeline.order import SOURCES, STAGE, kept_order
 from wideflow.types import Rig, View
 

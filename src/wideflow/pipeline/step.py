@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wideflow.config import Config
-from wideflow.pictures import checked_picture
+from wideflow.geometry.picture import checked_picture
 from wideflow.pipeline.moment import LastMoment, Pictures
 from wideflow.pipeline.order import STAGE, kept_order
 from wideflow.pipeline.stage import compute

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from wideflow.errors import NothingInCommonError
 from wideflow.files.place import Place
+from wideflow.lift import CameraDoubt
 from wideflow.pipeline.flows import Film, Lenses
 from wideflow.pipeline.order import SOURCES, STAGE
 from wideflow.pipeline.plan import Plan, Task
@@ -22,7 +23,6 @@ from wideflow.pipeline.store import Store, stored_arrays
 from wideflow.pipeline.timings import Seconds
 from wideflow.pipeline.undistort import Undistorter
 from wideflow.pipeline.work import Work
-from wideflow.refine import CameraDoubt
 from wideflow.video.read import Video
 
 _UNDISTORTERS: dict[str, Undistorter] = {}  # their maps take a while to make
