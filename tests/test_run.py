@@ -169,8 +169,10 @@ def test_other_settings_compute_only_what_depends_on_them(
     assert run(filled) == (["fill", "lift", "refine"], 7 + 2 * 2 + 1)
     assert run(filled, 4) == (["lift"], 1)  # one moment fewer: only the last is another
     assert run(filled, 5) == (["lift", "refine"], 2 + 1)
+    calibrated = list((out / "work/calibration").iterdir())
     changed = replace(filled, match=replace(base.match, seed=7))
     assert run(changed)[0] == ["fill", "lift", "match", "refine"]
+    assert list((out / "work/calibration").iterdir()) == calibrated  # chance of its own
 
 
 def test_uncertain_cameras_lower_confidence_and_compute_only_depth_anew(
