@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,8 +24,8 @@ from wideflow.files import write_rig
 from wideflow.pipeline import tasks
 from wideflow.pipeline.plan import Task
 from wideflow.pipeline.prepare import Job, make_plan
+from wideflow.pipeline.stage import Stage, compute
 from wideflow.storage.lock import locked
-from wideflow.storage.packed import pack, rounded, unpack
 from wideflow.storage.place import Place
 from wideflow.storage.result import Result
 from wideflow.storage.schema import ARRAYS
@@ -88,6 +89,7 @@ def test_depth_of_the_room_is_right(clip: tuple[Path, Rig], whole: Path) -> None
     timings = json.loads((whole / "timings.json").read_text())
     assert [frame["index"] for frame in timings["frames"]] == [0, 1, 2]
     assert timings["seconds"]["match stereo"] > 0
+    assert timings["seconds"]["calibration"] > timings["seconds"]["sync"] >= 0
     summary = json.loads((whole / "summary.json").read_text())
     assert summary["sync"]["method"] == "given"
     assert summary["calibration"]["source"] == "given"
@@ -122,16 +124,14 @@ def finished(out: Path) -> int:
 
 
 def count_tasks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of the functions that do real work from now on."""
+    """Names of the stages that do real work from now on."""
     done: list[str] = []
-    for name in ("match", "fill_match", "join_flows", "lift_moment"):
-        inner = getattr(tasks, name)
 
-        def counted(*values: object, _inner: object = inner, _name: str = name, **named: object) -> object:
-            done.append(_name)
-            return _inner(*values, **named)  # type: ignore[operator]
+    def counted(stage: Stage, *values: Any) -> Any:
+        done.append(stage.clock.split()[0])
+        return compute(stage, *values)
 
-        monkeypatch.setattr(tasks, name, counted)
+    monkeypatch.setattr(tasks, "compute", counted)
     return done
 
 
@@ -158,18 +158,20 @@ def test_other_settings_compute_only_what_depends_on_them(
             )
         return sorted(set(done)), len(done)  # type: ignore[return-value]
 
-    everything = ["fill_match", "join_flows", "lift_moment", "match"]
-    assert run(base) == (everything, 3 + 4 + 7 + 2 + 1)
+    everything = ["fill", "lift", "match", "read", "refine"]
+    assert run(base) == (everything, 3 + 7 + 7 + 2 * 2 + 1)
     assert run(base) == ([], 0)
     assert_same(out, whole)
     refined = replace(base, refine=replace(base.refine, iterations=2))
-    assert run(refined) == (["join_flows", "lift_moment"], 3)
+    assert run(refined) == (["lift", "refine"], 2 * 2)
     filled = replace(refined, fill=replace(base.fill, reweighted=0))
-    assert run(filled) == (["fill_match", "join_flows", "lift_moment"], 7 + 3)
-    assert run(filled, 4) == (["lift_moment"], 1)  # one moment fewer: only the last is another
-    assert run(filled, 5) == (["join_flows", "lift_moment"], 2)
+    assert run(filled) == (["fill", "lift", "refine"], 7 + 2 * 2 + 1)
+    assert run(filled, 4) == (["lift"], 1)  # one moment fewer: only the last is another
+    assert run(filled, 5) == (["lift", "refine"], 2 + 1)
+    calibrated = list((out / "work/calibration").iterdir())
     changed = replace(filled, match=replace(base.match, seed=7))
-    assert run(changed)[0] == everything
+    assert run(changed)[0] == ["fill", "lift", "match", "refine"]
+    assert list((out / "work/calibration").iterdir()) == calibrated  # chance of its own
 
 
 def test_uncertain_cameras_lower_confidence_and_compute_only_depth_anew(
@@ -297,14 +299,3 @@ def test_a_store_behind_a_url(clip: tuple[Path, Rig], whole: Path, tmp_path: Pat
             assert b"done: 3 moments" in found.place.read("log.txt")
     finally:
         server.stop()
-
-
-def test_kept_arrays_come_back_rounded_and_damaged_ones_are_refused() -> None:
-    arrays = {"uv": np.float32([[1.001, -2.5]]), "seen": np.array([True, False]), "spread": np.array(np.inf)}
-    data = pack(rounded(arrays))
-    back = unpack(data, "x")
-    assert np.allclose(back["uv"], arrays["uv"], atol=1 / 512)
-    assert (back["seen"] == arrays["seen"]).all()
-    assert back["spread"] == np.inf
-    with pytest.raises(wideflow.WideflowError, match="'x' is damaged"):
-        unpack(data[:-3], "x")

@@ -9,15 +9,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from wideflow.errors import FileError
-from wideflow.pipeline.plan import FLOWS, Plan, Task
+from wideflow.pipeline.order import STAGE
+from wideflow.pipeline.plan import Plan, Task
 from wideflow.pipeline.tasks import noted
 from wideflow.progress import Progress
 from wideflow.storage.place import Place
 from wideflow.storage.schema import spec
 
-# of flows and depths of real pictures, compressed: 0.82 of their size, and 9 bytes for each pixel of a flow
+# of real pictures, compressed: arrays of a result have 0.82 of their size, kept flows 3 to 6 bytes a pixel
 _COMPRESSED = 0.9
-_KEPT_FLOW = 10
+_KEPT_FLOW = 6
 LOG = logging.getLogger("wideflow")
 
 
@@ -26,8 +27,8 @@ def forecast(plan: Plan, tasks: Sequence[Task]) -> int:
     sizes = plan.rig.cameras[0].size, plan.rig.cameras[1].size
     total = 0.0
     for task in tasks:
-        if task.name in FLOWS:
-            total += _KEPT_FLOW * math.prod(sizes[task.name == "optical_b"])
+        if STAGE[task.name].kept == "work":
+            total += _KEPT_FLOW * math.prod(sizes[task.name.endswith("optical_b")])
         for name in plan.arrays(task):
             described = spec(name)
             values = math.prod(described.shape(1, sizes)[1:])
@@ -43,7 +44,7 @@ def require_space(place: Place, plan: Plan, tasks: Sequence[Task], progress: Pro
     FileError
         There is less.
     """
-    undone = [task for task in tasks if task.name not in FLOWS or noted(plan, task) is None]
+    undone = [task for task in tasks if noted(plan, task) is None]
     needed, free = forecast(plan, undone), place.free()
     if free is not None and needed > free:
         raise FileError(

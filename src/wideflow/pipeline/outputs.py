@@ -1,10 +1,10 @@
-"""What the steps of the pipeline find, as arrays of a result."""
+"""What stages give as arrays of a result, and a result of one time step."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,48 +13,26 @@ from wideflow import __version__
 from wideflow.errors import FileError
 from wideflow.files.disk import TEMPORARY, AnyPath
 from wideflow.files.rig import rig_to_bytes
-from wideflow.lift import LiftedStereo
-from wideflow.matching.colour import ColourTransform
-from wideflow.pipeline.moment import FilledFlow, Moment
 from wideflow.pipeline.step import Step
+from wideflow.pipeline.timings import timings
 from wideflow.storage.lock import locked
+from wideflow.storage.packed import Arrays
 from wideflow.storage.place import Place
-from wideflow.storage.schema import ARRAYS, OPTIONAL, PICTURES, spec
+from wideflow.storage.schema import ARRAYS, PICTURES, spec
 from wideflow.storage.store import Store, require_ours, take_over, write_files
 from wideflow.storage.versions import made_by
-from wideflow.types import Rig, SceneFlow
-
-Arrays = dict[str, NDArray[Any]]
 
 
-def picture_arrays(moment: Moment) -> Arrays:
-    """Both pictures of a moment."""
-    return {
-        name: np.rint(picture * 255).astype(np.uint8)
-        for name, picture in zip(PICTURES, moment.pictures, strict=True)
-    }
+def stored_arrays(value: object, names: Iterable[str] = tuple(ARRAYS)) -> Arrays:
+    """The attributes of what a stage gives that a result has arrays for."""
+    return {name: getattr(value, name) for name in names if hasattr(value, name)}
 
 
-def scene_arrays(scene: SceneFlow) -> Arrays:
-    """What the step from a moment to the next has found."""
-    return {name: getattr(scene, name) for name in (*ARRAYS, *OPTIONAL) if hasattr(scene, name)}
-
-
-def last_arrays(stereo: FilledFlow, lifted: LiftedStereo) -> Arrays:
-    """What is known of the moment that no step starts from."""
-    return {
-        "stereo_flow": stereo.uv,
-        "occluded": stereo.occluded,
-        "depth": lifted.depth,
-        "confidence": lifted.confidence,
-    }
-
-
-def colour_terms(colours: ColourTransform) -> NDArray[np.float32]:
+def colour_terms(matrix: NDArray[np.float64]) -> NDArray[np.float32]:
     """A colour transform of any degree as the schema has it: the constant first, no power left out."""
     terms = np.zeros((3, spec("colour_transform").shape(1, ((1, 1), (1, 1)))[-1]), np.float32)
-    terms[:, 0] = colours.matrix[:, -1]
-    terms[:, 1 : colours.matrix.shape[1]] = colours.matrix[:, :-1]
+    terms[:, 0] = matrix[:, -1]
+    terms[:, 1 : matrix.shape[1]] = matrix[:, :-1]
     return terms
 
 
@@ -67,26 +45,20 @@ def write_step(out: AnyPath, step: Step) -> None:
         The folder cannot be written; an older result in it is then still whole.
     """
     place = Place(out)
-    frames = step.moments[0].frame, step.moments[1].frame
-    cameras = frames[0].views[0].camera, frames[0].views[1].camera
     note = {"made": {"wideflow": __version__, **made_by(("pictures", "match", "fill", "refine", "lift"))}}
     with locked(place) as claim:
         place.sweep()
         require_ours(place)
         part = Place(f"{place}/{TEMPORARY}result")
         try:
-            store = Store.create(part, 2, cameras)
-            for t, moment in enumerate(step.moments):
-                store.put("pictures", t, "frames", picture_arrays(moment), note)
-            scene = scene_arrays(step.scene)
-            chosen = {name: scene[name] for name in ARRAYS if name not in PICTURES}
-            store.put("moment", 0, "frames", chosen, note)
-            store.put("moment", 1, "frames", last_arrays(step.stereo_next, step.lifted_next), note)
+            store = Store.create(part, 2, step.rig.cameras)
+            for t, found in enumerate((step.scene, step.last)):
+                store.put("pictures", t, "frames", stored_arrays(step.pictures[t], PICTURES), note)
+                store.put("moment", t, "frames", stored_arrays(found), note)
             claim.check(place)
             take_over(place, part)
         finally:
             with suppress(FileError):
                 place.remove(f"{TEMPORARY}result")
-        write_files(place, {"rig.json": rig_to_bytes(Rig(cameras, frames))})
-        timings = {stage: round(seconds, 3) for stage, seconds in step.seconds.items()}
-        place.write("timings.json", json.dumps({"seconds": timings}, indent=1).encode())
+        write_files(place, {"rig.json": rig_to_bytes(step.rig)})
+        place.write("timings.json", json.dumps(timings({}, step.moments), indent=1).encode())

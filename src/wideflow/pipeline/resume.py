@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from wideflow.pipeline.plan import FLOWS, Plan, Task
+from wideflow.pipeline.order import STAGE
+from wideflow.pipeline.plan import Plan, Task
 from wideflow.storage.store import Store
-from wideflow.storage.versions import changed_stages
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def survey(plan: Plan, store: Store | None) -> Survey:
 
     Whatever it cannot use is taken for missing from now on: a reader never sees moments of two plans.
     """
-    targets = [task for task in plan.tasks() if task.name not in FLOWS]
+    targets = [task for task in plan.tasks() if STAGE[task.name].kept == "result"]
     causes: dict[str, list[int]] = {}
     pending: set[Task] = set()
     for task in targets:
@@ -42,10 +42,20 @@ def survey(plan: Plan, store: Store | None) -> Survey:
         if cause and store is not None:
             store.forget(plan.slot(task), task.t)
             causes.setdefault(cause, []).append(task.t)
-    flows = {need for task in pending for need in plan.needs(task) if need.name in FLOWS}
-    chosen = pending | flows
+    chosen: set[Task] = set()
+    for task in pending:
+        _gather(plan, task, chosen)
     reasons = tuple(f"{_moments(set(times))} computed again: {cause}" for cause, times in causes.items())
     return Survey(tuple(task for task in plan.tasks() if task in chosen), reasons)
+
+
+def _gather(plan: Plan, task: Task, chosen: set[Task]) -> None:
+    """Add a task and all that it needs from the work, which tells itself whether it is done."""
+    if task not in chosen:
+        chosen.add(task)
+        for need in plan.needs(task):
+            if STAGE[need.name].kept == "work":
+                _gather(plan, need, chosen)
 
 
 def _cause(plan: Plan, task: Task, store: Store) -> str | None:
@@ -56,12 +66,11 @@ def _cause(plan: Plan, task: Task, store: Store) -> str | None:
         wrong = store.damage(slot, t)
         return "" if wrong == "missing" else wrong
     if noted["key"] != plan.key(task):
-        made = noted["note"].get("made")
-        newer = changed_stages(made, plan.stages(task))
-        if newer and isinstance(made, dict):
-            return (
-                f"{' and '.join(newer)} of this version {'gives' if len(newer) == 1 else 'give'} other values"
-            )
+        made = noted["note"].get("made", {})
+        newer = [stage for stage, number in plan.made(task).items() if made.get(stage, number) != number]
+        if newer:
+            gives = "gives" if len(newer) == 1 else "give"
+            return f"{' and '.join(newer)} of this version {gives} other values"
         return "the settings, the frames or the cameras have changed"
     if not set(plan.arrays(task)) <= set(noted["arrays"]):
         return "more arrays are asked for"

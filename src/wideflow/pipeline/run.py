@@ -27,6 +27,7 @@ from wideflow.pipeline.prepare import Job, make_plan
 from wideflow.pipeline.resume import Survey, survey
 from wideflow.pipeline.schedule import run_here, run_on_cluster
 from wideflow.pipeline.tasks import noted
+from wideflow.pipeline.timings import Seconds, timings, total
 from wideflow.progress import Progress
 from wideflow.storage.lock import locked
 from wideflow.storage.place import Place
@@ -145,19 +146,19 @@ def run_job(job: Job, workers: int | None, cluster: str | None, report: bool, pr
         LOG.info("wideflow %s: '%s' and '%s' into '%s'", __version__, job.a, job.b, job.out)
         plan, found = make_plan(job, progress)
         plan = replace(plan, claim=claim)
-        found_before, summary = _begin(place, plan, job, found, progress)
-        tasks = found_before.tasks
-        notes = _notes_of_others(plan, tasks)
+        state, summary = _begin(place, plan, job, found, progress)
+        notes = _notes_of_others(plan, state.tasks)
 
         def done(task: Task, note: dict[str, Any]) -> None:
             notes[task] = note
             LOG.info("%s of moment %d: %s", task.name, task.t, note.get("unknown") or note["seconds"])
 
         if workers is None and cluster is None:
-            run_here(plan, tasks, progress, done)
+            run_here(plan, state.tasks, progress, done)
         else:
-            run_on_cluster(plan, tasks, cluster, workers or 1, progress, done)
-        place.write("timings.json", json.dumps(_timings(notes), indent=1).encode())
+            run_on_cluster(plan, state.tasks, cluster, workers or 1, progress, done)
+        told = timings(found["seconds"], _seconds(notes))
+        place.write("timings.json", json.dumps(told, indent=1).encode())
         summary["moments"]["unmatched"] = _unmatched(notes)
         summary["made"] = _made(notes)
         result = conclude(job.out, summary)
@@ -183,8 +184,8 @@ def _begin(
         LOG.info("%s", reason)
         if "damaged" in reason or "this version" in reason:
             warnings.warn(reason, stacklevel=2)
-    require_space(place, plan, state.tasks, progress)
     Store.create(place, len(plan), plan.rig.cameras, plan.keep)
+    require_space(place, plan, state.tasks, progress)
     write_files(place, {"rig.json": rig_to_bytes(plan.rig), "filmed.json": rig_to_bytes(plan.filmed)})
     report = found["calibration"]
     summary = {
@@ -211,32 +212,24 @@ def _notes_of_others(plan: Plan, tasks: tuple[Task, ...]) -> dict[Task, dict[str
 
 
 def _made(notes: dict[Task, dict[str, Any]]) -> dict[str, Any]:
-    """What made what: the number of each stage, and the versions of the package that moments are from."""
-    stages: dict[str, Any] = {}
+    """What made what: the version of each stage, and of the package for each moment."""
+    stages: dict[str, int] = made_by(("sync", "check", "calibration"))
     packages: dict[str, list[int]] = {}
     for task, note in sorted(notes.items()):
         made = dict(note.get("made", {}))
+        package = str(made.pop("wideflow", "unknown"))
+        stages |= made
         if task.name in ("step", "last"):
-            packages.setdefault(str(made.get("wideflow")), []).append(task.t)
-        stages |= {stage: number for stage, number in made.items() if stage != "wideflow"}
-    return {"stages": stages | made_by(("sync", "calibration")), "moments": packages}
+            packages.setdefault(package, []).append(task.t)
+    return {"stages": stages, "moments": packages}
 
 
-def _timings(notes: dict[Task, dict[str, Any]]) -> dict[str, Any]:
-    """Seconds of every stage in all, and of every moment."""
-    total: dict[str, float] = {}
-    moments: dict[int, dict[str, float]] = {}
+def _seconds(notes: dict[Task, dict[str, Any]]) -> dict[int, Seconds]:
+    """Of each stage, for every moment."""
+    moments: dict[int, Seconds] = {}
     for task, note in notes.items():
-        for stage, seconds in note["seconds"].items():
-            total[stage] = total.get(stage, 0) + seconds
-            moment = moments.setdefault(task.t, {})
-            moment[stage] = moment.get(stage, 0) + seconds
-    frames = [{"index": t, **_rounded(moments[t])} for t in sorted(moments)]
-    return {"seconds": _rounded(total), "frames": frames}
-
-
-def _rounded(seconds: dict[str, float]) -> dict[str, float]:
-    return {stage: round(value, 3) for stage, value in seconds.items()}
+        moments[task.t] = total(moments.get(task.t, {}), note["seconds"])
+    return moments
 
 
 def _unmatched(notes: dict[Task, dict[str, Any]]) -> int:

@@ -22,17 +22,7 @@ _MAGIC = b"wideflow arrays 2\n"
 _BODY = len(_MAGIC) + 16
 _KINDS = "biufU"  # of dtypes: nothing that runs code when it is read
 _MAX_BYTES = 2**32  # of one array
-_ROUND = 256  # flows are kept to this fraction of a pixel: it halves their files
 _LEVEL = 3  # of zstd: 4 does not make them smaller
-
-
-def rounded(arrays: Arrays) -> Arrays:
-    """The arrays as a step keeps them: float32 to 1/256, everything else as it is."""
-    part = np.float32(_ROUND)
-    return {
-        name: (np.rint(array * part) / part).astype(np.float32) if array.dtype == np.float32 else array
-        for name, array in arrays.items()
-    }
 
 
 def pack(arrays: Arrays) -> bytes:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 STAGES = {
-    "sync": 1,
-    "check": 1,
+    "sync": 2,
+    "check": 2,
     "calibration": 4,
     "pictures": 1,
     "match": 1,
@@ -23,9 +23,3 @@ STAGES = {
 def made_by(stages: Iterable[str]) -> dict[str, int]:
     """Stages with their present numbers."""
     return {stage: STAGES[stage] for stage in stages}
-
-
-def changed_stages(made: object, stages: Iterable[str]) -> list[str]:
-    """Those of the stages that had another number when something was ``made``, as `made_by` told then."""
-    then = made if isinstance(made, dict) else {}
-    return [stage for stage, number in made_by(stages).items() if then.get(stage) != number]

@@ -11,7 +11,7 @@ import logging
 from typing import Any
 
 from wideflow.errors import FileError
-from wideflow.storage.packed import Arrays, pack, rounded, unpack
+from wideflow.storage.packed import Arrays, pack, unpack
 from wideflow.storage.place import Place
 from wideflow.storage.sealed import checksum, seal, unseal
 
@@ -45,13 +45,10 @@ class Work:
     def save(
         self, task: str, number: int, key: str, note: dict[str, Any], arrays: Arrays | None = None
     ) -> None:
-        """Keep the result of a task, then note that it is done; what it had with another key goes.
-
-        Arrays of float32 are rounded to 1/256.
-        """
+        """Keep the result of a task, then note that it is done; what it had with another key goes."""
         folder, name = f"work/{task}", _name(task, number, key)
         old = [each for each in self.place.names(folder) if each.startswith(f"{number:06d}.")]
-        content = None if arrays is None else pack(rounded(arrays))
+        content = None if arrays is None else pack(arrays)
         if content is not None:
             self.place.write(f"{name}.bin", content)
         arrays_checksum = None if content is None else checksum(content)
