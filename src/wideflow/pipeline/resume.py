@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from wideflow.pipeline.order import STAGE
 from wideflow.pipeline.plan import Plan, Task
+from wideflow.pipeline.tasks import noted
 from wideflow.storage.store import Store
 
 
@@ -50,12 +51,11 @@ def survey(plan: Plan, store: Store | None) -> Survey:
 
 
 def _gather(plan: Plan, task: Task, chosen: set[Task]) -> None:
-    """Add a task and all that it needs from the work, which tells itself whether it is done."""
-    if task not in chosen:
-        chosen.add(task)
-        for need in plan.needs(task):
-            if STAGE[need.name].kept == "work":
-                _gather(plan, need, chosen)
+    """Add a task, and of the work that it needs what is not done."""
+    chosen.add(task)
+    for need in plan.needs(task):
+        if need not in chosen and STAGE[need.name].kept == "work" and noted(plan, need) is None:
+            _gather(plan, need, chosen)
 
 
 def _cause(plan: Plan, task: Task, store: Store) -> str | None:

@@ -93,9 +93,11 @@ def _held_here(place: Place) -> Iterator[Claim]:
         place.write(_path(1), _written(claim, 0))
         yield claim
     finally:
-        with suppress(FileError):
-            place.remove(_FOLDER)
-        lock.release()
+        try:
+            with suppress(FileError):
+                place.remove(_FOLDER)
+        finally:
+            lock.release()
 
 
 @contextmanager
