@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint bench experiments shoots docs clean
+.PHONY: demo faults fuzz test lint bench experiments shoots docs clean
 
 demo: $(INSTALLED)
 	$(BIN)/wideflow demo -o demo-out
@@ -25,6 +25,12 @@ experiments: $(INSTALLED)
 
 shoots: $(INSTALLED)
 	$(BIN)/python -m benchmarks.shoots all --folder shoots --page docs/shoots.md
+
+faults: $(INSTALLED)
+	PYTHONPATH=tests $(BIN)/python -m faults
+
+fuzz: $(INSTALLED)
+	PYTHONPATH=tests $(BIN)/python -m fuzzing
 
 docs: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"

@@ -29,7 +29,7 @@ def test_a_job_has_operations_enough_and_gives_the_same_bits(count: int, tmp_pat
 def test_no_operation_may_lose_or_block(kind: str, count: int) -> None:
     ends = set()
     first = FAULTS.index(kind)
-    for at in range(first, count, 60):  # another part for each kind
+    for at in range(first, count, 90):  # another part for each kind
         with scratch() as folder:
             ends.add(fault_and_mend(WISH, folder / "out", kind, at)[:4])
     assert ends <= {"kill": {"kill"}, "torn": {"kill"}, "late": {"done"}}.get(kind, ends)
@@ -38,7 +38,7 @@ def test_no_operation_may_lose_or_block(kind: str, count: int) -> None:
 @pytest.mark.parametrize("kind", ["kill", "fail"])
 def test_a_finished_result_survives_a_fault_of_a_later_run(kind: str) -> None:
     other = Wish(moments=3, iterations=2)
-    for at in range(5, 300, 75):
+    for at in range(5, 300, 140):
         with scratch() as folder:
             run_quickly(WISH, folder / "out")
             suffer(other, folder / "out", kind, at)
