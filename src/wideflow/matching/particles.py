@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from wideflow.compiled import njit
 from wideflow.config import MatchConfig
 from wideflow.geometry import pixel_grid
 from wideflow.matching.colour import ColourTransform
@@ -111,7 +111,7 @@ def exchange(directions: tuple[Direction, ...]) -> None:
         directions[1 - i].flow[known, -1] = offer[known]
 
 
-@njit(cache=True)
+@njit()
 def _way_back(flow, costs, other):
     """Flow (h2, w2, 2) from each target pixel to the source pixel that matches it best; NaN for none."""
     offer = np.full((other.shape[0], other.shape[1], 2), np.nan, np.float32)
