@@ -160,7 +160,16 @@ def calibrate(
     others = tuple(scaled(other, unit) for other in others)
     registered = [sum(frame in places[c] for frame in frames[c].tolist()) for c in (0, 1)]
     figures = measure(
-        rig, others, world, tracks, together, keys, prior, len(frames[0]), (registered[0], registered[1])
+        rig,
+        others,
+        world,
+        tracks,
+        together,
+        keys,
+        late,
+        prior,
+        len(frames[0]),
+        (registered[0], registered[1]),
     )
     report(100, 100, "done")
     return Calibration(rig, figures, others)
