@@ -16,6 +16,7 @@ from wideflow.matching.level import Level, colour_bytes
 from wideflow.matching.search import search_line
 
 Flows = tuple[NDArray[np.float32], NDArray[np.float32]]
+Particles = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 
 @dataclass(eq=False)
@@ -73,7 +74,7 @@ def enlarged(coarser: NDArray[np.float32], height: int, width: int) -> NDArray[n
     return coarser[rows][:, columns]
 
 
-def shrunk_start(level: Level, start: Flows, halvings: int, config: MatchConfig) -> Flows:
+def shrunk_start(level: Level, start: Flows, halvings: int, config: MatchConfig) -> Particles:
     """Particles of the level above ``level`` from flows at full size: the flows, and others around them."""
     particles = []
     for i, flow in enumerate(start):
