@@ -113,13 +113,13 @@ class _Temporary(_Stamped, caching._SourceFileBackedLocatorMixin, caching._Cache
         os.environ.setdefault("NUMBA_CACHE_DIR", self._root)  # worker processes need not find out and say it
 
 
-def _stamped(place: type) -> type:
+def _stamped(place: type) -> type[object]:
     return type(place.__name__, (_Stamped, place), {})
 
 
 class _PackageCacheImpl(caching.CompileResultCacheImpl):
     # where Numba would look, and one place more
-    _locator_classes: ClassVar[list[type]] = [
+    _locator_classes: ClassVar[list[type[object]]] = [
         *(_stamped(place) for place in caching.CompileResultCacheImpl._locator_classes),
         _Temporary,
     ]
