@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numba
 from numba.core import caching
@@ -119,7 +119,7 @@ def _stamped(place: type) -> type[object]:
 
 class _PackageCacheImpl(caching.CompileResultCacheImpl):
     # where Numba would look, and one place more
-    _locator_classes: ClassVar[list[type[object]]] = [
+    _locator_classes: list[type[object]] = [  # noqa: RUF012 (of the class, as in Numba)
         *(_stamped(place) for place in caching.CompileResultCacheImpl._locator_classes),
         _Temporary,
     ]
