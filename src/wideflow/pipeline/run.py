@@ -215,7 +215,7 @@ def _made(notes: dict[Task, dict[str, Any]]) -> dict[str, Any]:
     """What made what: the version of each stage, and of the package for each moment."""
     stages: dict[str, int] = made_by(("sync", "check", "calibration"))
     packages: dict[str, list[int]] = {}
-    for task, note in sorted(notes.items()):
+    for task, note in sorted(notes.items(), key=lambda item: item[0].t):
         made = dict(note.get("made", {}))
         package = str(made.pop("wideflow", "unknown"))
         stages |= made
