@@ -159,9 +159,15 @@ def test_moments_that_do_not_come_are_said() -> None:
     assert "3 of the 4 moments asked for are there: 1 could not be matched." in blurred.sentence
 
 
-def shares(*trusted: float, known: float = 1.0) -> Shares:
+def shares(*trusted: float, known: float = 1.0, likely: float = 0.0) -> Shares:
     count = len(trusted)
-    return Shares(np.arange(count), np.array(trusted), np.full(count, 0.2), np.full(count, known))
+    return Shares(
+        np.arange(count),
+        np.array(trusted),
+        np.full(count, 0.2),
+        np.full(count, known),
+        np.full(count, likely),
+    )
 
 
 def test_trust_in_words() -> None:
@@ -171,9 +177,12 @@ def test_trust_in_words() -> None:
     assert trust_finding(shares(0.2, 0.2)).grade == "weak"
     assert "double edges" in trust_finding(shares(0.2, 0.2)).remedy
     assert trust_finding(shares(0.02, 0.02)).grade == "poor"
+    assert trust_finding(shares(0.02, 0.02, likely=0.2)).grade == "weak"
     assert "Moment 1 is the weakest with 30 %" in trust_finding(shares(0.7, 0.3, 0.7)).sentence
     assert "No moment" in trust_finding(shares(0.0, known=0.0)).sentence
-    half = Shares(np.arange(4), np.array([0.6, 0.6, 0, 0]), np.zeros(4), np.array([1.0, 1.0, 0, 0]))
+    half = Shares(
+        np.arange(4), np.array([0.6, 0.6, 0, 0]), np.zeros(4), np.array([1.0, 1.0, 0, 0]), np.zeros(4)
+    )
     assert "50 % of the moments are not computed" in trust_finding(half).sentence
     assert "goes on" in trust_finding(half).remedy
 
@@ -182,7 +191,9 @@ def test_a_finished_run_does_not_ask_to_be_started_again() -> None:
     nothing = trust_finding(shares(0.0, 0.0, known=0.0), finished=True)
     assert (nothing.grade, "goes on" in nothing.words) == ("poor", False)
     assert nothing.sentence == "No pixel of any moment has a depth."
-    half = Shares(np.arange(4), np.array([0.6, 0.6, 0, 0]), np.zeros(4), np.array([1.0, 1.0, 0, 0]))
+    half = Shares(
+        np.arange(4), np.array([0.6, 0.6, 0, 0]), np.zeros(4), np.array([1.0, 1.0, 0, 0]), np.zeros(4)
+    )
     assert trust_finding(half, finished=True).grade == "good"
 
 

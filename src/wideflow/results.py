@@ -34,6 +34,7 @@ ARRAYS: dict[str, tuple[tuple[str, ...], str, str]] = {
 # arrays of the step from a moment to the next: one fewer than moments
 STEPS = ("optical_flow_a", "optical_flow_b", "motion")
 TRUSTED = 0.5  # a pixel with more confidence than this counts as trusted
+LIKELY = 0.25  # and with more than this as likely to be known to some percent
 _MOST_MOMENTS = 60  # a longer result is judged by this many moments, evenly spaced
 
 
@@ -106,11 +107,12 @@ class Result:
                 np.mean(self.confidence(t) > TRUSTED),
                 np.mean(self.occluded(t)),
                 np.mean(np.isfinite(self.depth(t))),
+                np.mean(self.confidence(t) > LIKELY),
             )
             for t in moments
         ]
-        trusted, occluded, known = np.array(rows, np.float64).reshape(-1, 3).T
-        return Shares(moments, trusted, occluded, known)
+        trusted, occluded, known, likely = np.array(rows, np.float64).reshape(-1, 4).T
+        return Shares(moments, trusted, occluded, known, likely)
 
     @property
     def angles(self) -> NDArray[np.float64]:

@@ -121,6 +121,7 @@ def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
     if not job.anyway:
         require_trust(calibration_doubts(report, np.asarray(report["axis_angle"])))
     partner = dict(zip(pairs.a.tolist(), pairs.b.tolist(), strict=True))
+    late = dict(zip(pairs.a.tolist(), pairs.error.tolist(), strict=True))
     static = job.rig is not None and len(job.rig.frames) == 1
     moments = [frame for frame in _rig_frames(found, pairs, static) if frame.index in partner]
     if len(moments) < 2:
@@ -139,6 +140,7 @@ def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
         rig=ideal_rig(filmed, job.size),
         config=job.config,
         alternatives=tuple(_only(other, moments) for other in others),
+        late=tuple(late[frame.index] for frame in moments),
     )
     counts = {
         "asked": asked_moments(sync.pairs, job.frames, len(a)),
