@@ -238,8 +238,8 @@ def test_ablation(scenes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert len(configs) == len(rows) == len(set(names))
     assert configs[0] == MatchConfig()
     assert configs[names.index("epipolar term")].weight_epipolar == 0
-    assert not any(configs[names.index("PMBP")].stereo.final_pairwise)
-    assert not any(configs[names.index("PMBP")].stereo.coarse_pairwise)
+    assert not any(configs[names.index("PMBP")].stereo.final.pairwise)
+    assert not any(configs[names.index("PMBP")].stereo.coarse.pairwise)
     colours = [configs[names.index(name)] for name in ("colour term", "colour transform")]
     assert [config.colour_transform for config in colours] == [True, False]
     assert [config.stereo.weight_colour_first for config in colours] == [

@@ -19,7 +19,6 @@ from wideflow.files.disk import AnyPath
 from wideflow.matching import match
 from wideflow.progress import Progress
 
-_PASSES = ("coarse", "middle", "final")
 # ingredient: settings that leave it out, in the stage match
 WITHOUT: dict[str, dict[str, Any]] = {
     "nothing": {},
@@ -76,10 +75,12 @@ def evaluate_ablation(
 def without(config: MatchConfig, ingredient: str) -> MatchConfig:
     """The settings with one ingredient of `WITHOUT` left out."""
     if ingredient == "PMBP":
-        weights: dict[str, Any] = {
-            f"{part}_pairwise": (0.0,) * len(getattr(config.stereo, f"{part}_pairwise")) for part in _PASSES
-        }
-        return replace(config, stereo=replace(config.stereo, **weights))
+        passes = config.stereo
+        coarse, middle, final = (
+            replace(level, pairwise=(0.0,) * len(level.pairwise))
+            for level in (passes.coarse, passes.middle, passes.final)
+        )
+        return replace(config, stereo=replace(passes, coarse=coarse, middle=middle, final=final))
     if ingredient.startswith("colour"):
         weight = config.stereo.weight_colour if ingredient == "colour transform" else 0.0
         stereo = replace(config.stereo, weight_colour_first=weight, weight_colour=weight)
