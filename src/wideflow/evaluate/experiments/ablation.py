@@ -26,9 +26,7 @@ WITHOUT: dict[str, dict[str, Any]] = {
     "search on the line": {"search": "random"},
     "PMBP": {},  # plain PatchMatch: no pairwise weight in any pass
     "colour term": {},  # no weight of colours in any pass
-    "colour transform": {
-        "colour_transform": False
-    },  # colours are compared as they are, from the first pass on
+    "colour transform": {"colour_transform": False},  # colours are compared as they are, from the start
     "orientation": {"oriented": False},
     "slant": {"slanted": False},
     "coarse to fine": {"coarse_to_fine": False},
