@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numba
 from numba.core import caching
@@ -119,7 +119,10 @@ def _stamped(place: type) -> type:
 
 class _PackageCacheImpl(caching.CompileResultCacheImpl):
     # where Numba would look, and one place more
-    _locator_classes = [*map(_stamped, caching.CompileResultCacheImpl._locator_classes), _Temporary]  # noqa: RUF012
+    _locator_classes: ClassVar[list[type]] = [
+        *map(_stamped, caching.CompileResultCacheImpl._locator_classes),
+        _Temporary,
+    ]
 
 
 class _PackageCache(caching.FunctionCache):
