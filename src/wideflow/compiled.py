@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numba
 from numba.core import caching
@@ -113,14 +113,14 @@ class _Temporary(_Stamped, caching._SourceFileBackedLocatorMixin, caching._Cache
         os.environ.setdefault("NUMBA_CACHE_DIR", self._root)  # worker processes need not find out and say it
 
 
-def _stamped(place: type) -> type:
+def _stamped(place: type) -> type[object]:
     return type(place.__name__, (_Stamped, place), {})
 
 
 class _PackageCacheImpl(caching.CompileResultCacheImpl):
     # where Numba would look, and one place more
-    _locator_classes: ClassVar[list[type]] = [
-        *map(_stamped, caching.CompileResultCacheImpl._locator_classes),
+    _locator_classes: list[type[object]] = [  # noqa: RUF012 (of the class, as in Numba)
+        *(_stamped(place) for place in caching.CompileResultCacheImpl._locator_classes),
         _Temporary,
     ]
 

@@ -25,7 +25,10 @@ WITHOUT: dict[str, dict[str, Any]] = {
     "epipolar term": {"weight_epipolar": 0.0, "search": "random"},
     "search on the line": {"search": "random"},
     "PMBP": {},  # plain PatchMatch: no pairwise weight in any pass
-    "colour transform": {"colour_transform": False},
+    "colour term": {},  # no weight of colours in any pass
+    "colour transform": {
+        "colour_transform": False
+    },  # colours are compared as they are, from the first pass on
     "orientation": {"oriented": False},
     "slant": {"slanted": False},
     "coarse to fine": {"coarse_to_fine": False},
@@ -78,6 +81,10 @@ def without(config: MatchConfig, ingredient: str) -> MatchConfig:
             for level in (passes.coarse, passes.middle, passes.final)
         )
         return replace(config, stereo=replace(passes, coarse=coarse, middle=middle, final=final))
+    if ingredient.startswith("colour"):
+        weight = config.stereo.weight_colour if ingredient == "colour transform" else 0.0
+        stereo = replace(config.stereo, weight_colour_first=weight, weight_colour=weight)
+        return replace(config, stereo=stereo, **WITHOUT[ingredient])
     return replace(config, **WITHOUT[ingredient])
 
 
