@@ -48,7 +48,7 @@ def render_suite(
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
     workers: int | None = None,
 ) -> tuple[int, int]:
-    """Render what is missing of the suite into ``out``, a folder a scene.
+    """Render what is missing of the suite into ``out``, a folder per scene.
 
     Returns
     -------

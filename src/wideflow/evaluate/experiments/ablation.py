@@ -43,7 +43,7 @@ def evaluate_ablation(
 ) -> list[Row]:
     """Match the first stereo pair of every handheld scene with one ingredient after the other left out.
 
-    Writes the tables, ``figure.svg`` and a picture a scene to ``out``: the truth, the whole method, the one
+    Writes the tables, ``figure.svg`` and a picture per scene to ``out``: the truth, the whole method, the one
     without the epipolar term and the one without PMBP (plain PatchMatch).
     """
     sources = handheld_samples(root)
