@@ -31,7 +31,7 @@ from wideflow.verdict import Finding, findings_from, require_trust
 from wideflow.video.read import Video
 from wideflow.video.same import require_two_clips
 
-_CALIBRATED, _CHECKED = 2, 1  # versions of what calibration and check give
+_SYNCHRONISED, _CALIBRATED, _CHECKED = 2, 2, 1  # versions of what these give
 LOG = logging.getLogger("wideflow")
 
 
@@ -149,17 +149,25 @@ def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
 def described_sync(sync: Sync, pairs: FramePairs) -> dict[str, Any]:
     """A synchronisation for ``summary.json``, with how far apart the frames of these pairs are."""
     error = float(np.abs(pairs.error).mean())
-    return {**sync_fields(sync), "pair_error_mean": error, "notes": list(sync.notes)}
+    return {**sync_fields(sync), "pair_error_mean": error}
 
 
 def sync_fields(sync: Sync) -> dict[str, Any]:
-    """A synchronisation for JSON."""
+    """A synchronisation for JSON, without its pairs."""
     return {
         "offset_seconds": sync.offset_seconds,
         "rate": sync.rate,
         "method": sync.method,
         "confidence": sync.confidence,
+        "notes": list(sync.notes),
+        "reasons": list(sync.reasons),
     }
+
+
+def sync_from_fields(fields: dict[str, Any], pairs: FramePairs) -> Sync:
+    """What `sync_fields` has described."""
+    sentences = {name: tuple(fields[name]) for name in ("notes", "reasons")}
+    return Sync(**{**fields, **sentences}, pairs=pairs)
 
 
 def _kept(work: Work, task: str, key: str, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -174,17 +182,15 @@ def _kept(work: Work, task: str, key: str, compute: Callable[[], dict[str, Any]]
 def _synchronised(
     job: Job, videos: tuple[Video, Video], contents: tuple[str, str], work: Work, progress: Progress
 ) -> tuple[Sync, str]:
-    key = fingerprint("sync", contents, job.fps, job.config.sync, job.offset)
+    key = fingerprint("sync", _SYNCHRONISED, contents, job.fps, job.config.sync, job.offset)
 
     def compute() -> dict[str, Any]:
         found = synchronise(videos[0], videos[1], job.config.sync, job.offset, _named(progress, "when"))
-        return {**sync_fields(found), "notes": list(found.notes)}
+        return sync_fields(found)
 
-    fields = dict(_kept(work, "sync", key, compute))
-    notes = tuple(fields.pop("notes"))
+    fields = _kept(work, "sync", key, compute)
     times = videos[0].times, videos[1].times
-    pairs = pair_frames(*times, fields["offset_seconds"], fields["rate"])
-    return Sync(**fields, pairs=pairs, notes=notes), key
+    return sync_from_fields(fields, pair_frames(*times, fields["offset_seconds"], fields["rate"])), key
 
 
 def _looked_at(
