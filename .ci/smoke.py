@@ -1,4 +1,5 @@
-"""Try an installed Wideflow, without its extras, in the current folder: the demo, a run, exports, and the rest.
+"""Try an installed Wideflow, without its extras, in the current folder: the demo, a run, exports.
+
 
 python .ci/smoke.py
 """
@@ -46,7 +47,7 @@ def check_demo() -> None:
     wide("demo", "-o", "demo")
     truth = json.loads(Path("demo/summary.json").read_text())["truth"]
     assert truth["depth_percent"] < 1, truth
-    assert truth["trusted_off_by_1_percent"] < 15, truth
+    assert truth["trusted_off_by_1_percent"] < 20, truth
     for name in ("ply", "flo", "colmap"):
         wide("export", "demo", "--to", name, "-o", name, "-q")
         assert any(path.is_file() for path in Path(name).rglob("*")), name
