@@ -1,6 +1,5 @@
 """Try an installed Wideflow, without its extras, in the current folder: the demo, a run, exports.
 
-
 python .ci/smoke.py
 """
 

@@ -127,5 +127,5 @@ def _errors(rig: Rig, truth: list[tuple[View, View]]) -> tuple[Any, Any]:
             project(ideal_camera(view.camera), unproject(view.camera, xy[seen]))
             for view, xy in zip(frame.views, (x, y), strict=True)
         ]
-        off.append(np.sqrt(sampson_distance(fundamental_matrix(*frame.views), *pixels)))
+        off.append(np.abs(sampson_distance(fundamental_matrix(*frame.views), *pixels)))
     return np.array(turns), np.concatenate(off)

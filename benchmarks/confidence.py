@@ -16,9 +16,9 @@ import cv2
 import numpy as np
 
 from wideflow.evaluate.charts import Chart, draw
-from wideflow.evaluate.handheld import read_handheld
-from wideflow.evaluate.sample import rectified_frame
+from wideflow.evaluate.datasets.sample import rectified_frame
 from wideflow.files import read_image
+from wideflow.handheld import read_handheld
 from wideflow.pipeline import compute_step
 from wideflow.synth import SynthConfig, render
 

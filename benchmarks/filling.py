@@ -15,8 +15,8 @@ import numpy as np
 
 from benchmarks.yardstick import deepflow_seconds
 from wideflow.config import FillConfig
-from wideflow.evaluate.handheld import read_handheld
 from wideflow.filling import fill
+from wideflow.handheld import read_handheld
 from wideflow.synth import SynthConfig, render
 
 SHARES = (0.15, 0.45)

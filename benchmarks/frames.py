@@ -13,9 +13,9 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.yardstick import deepflow_seconds
-from wideflow.evaluate.handheld import read_handheld
-from wideflow.evaluate.score import score
+from wideflow.evaluate.score_sample import score_sample
 from wideflow.evaluate.stages import StageResult
+from wideflow.handheld import read_handheld
 
 SIZES = ((480, 270), (960, 540), (1920, 1080))
 # seconds of the paper's section 4, one thread of a 3.5 GHz Xeon, 960x540: a flow, filling, refinement
@@ -62,7 +62,7 @@ def main() -> None:
 
 def measure(size: tuple[int, int]) -> dict[str, object]:
     """One scene of this size: the best time of each stage, DeepFlow's, and the most memory in use."""
-    from wideflow.evaluate.datasets import handheld_step
+    from wideflow.evaluate.datasets.handheld import handheld_step
     from wideflow.pipeline import compute_step
     from wideflow.synth import SynthConfig
 
@@ -79,7 +79,7 @@ def measure(size: tuple[int, int]) -> dict[str, object]:
         step = compute_step(pictures, frames)
         best = {stage: min(s, best.get(stage, s)) for stage, s in step.seconds.items()}
     gigabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    errors = score(sample, StageResult("step", stereo=step.scene.stereo_flow))
+    errors = score_sample(sample, StageResult("step", stereo=step.scene.stereo_flow))
     unit = deepflow_seconds(sample.pictures[0], sample.pictures[1])
     return {"seconds": best, "deepflow": unit, "gigabytes": gigabytes, "bad3": errors["stereo_bad3"]}
 

@@ -17,9 +17,9 @@ import numpy as np
 
 from benchmarks.yardstick import deepflow_seconds
 from wideflow.config import MatchConfig
-from wideflow.evaluate.handheld import HandheldScene, read_handheld
 from wideflow.evaluate.metrics import flow_scores
 from wideflow.geometry import PairGeometry
+from wideflow.handheld import HandheldScene, read_handheld
 from wideflow.matching import match
 from wideflow.matching.passes import run_passes
 from wideflow.synth import SynthConfig, render

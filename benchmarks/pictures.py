@@ -51,7 +51,7 @@ def _fountain(root: Path) -> Iterator[Row]:
             found = match(one[0], two[0], views=(one[1], two[1]) if known else None)
             height, width = found.forward.shape
             here = pixel_grid(width, height)[~found.occluded]
-            error = np.sqrt(sampson_distance(F, here, here + found.forward.uv[~found.occluded]))
+            error = np.abs(sampson_distance(F, here, here + found.forward.uv[~found.occluded]))
             cameras = "cameras known" if known else "cameras unknown"
             yield (
                 f"fountain {i}-{i + 1}, {cameras}",

@@ -18,20 +18,14 @@ import numpy as np
 
 from benchmarks.yardstick import deepflow_seconds
 from wideflow.config import RefineConfig, load_config
-from wideflow.evaluate.handheld import HandheldScene, read_handheld
 from wideflow.evaluate.metrics import depth_scores, flow_scores, motion_scores
 from wideflow.filling import fill, find_occluded
 from wideflow.geometry import fundamental_matrix
+from wideflow.geometry.flow_loop import FlowLoop, close_loop
+from wideflow.handheld import HandheldScene, read_handheld
+from wideflow.lift import Evidence, lift_flows, match_noise
 from wideflow.matching import match
-from wideflow.refine import (
-    Evidence,
-    FlowLoop,
-    Refinement,
-    close_loop,
-    lift_flows,
-    match_noise,
-    refine_flows,
-)
+from wideflow.refine import Refinement, refine_flows
 from wideflow.synth import SynthConfig, render
 
 ANGLES = (8, 15, 25)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.evaluate.handheld import read_truth
 from wideflow.files import read_rig
 from wideflow.geometry import ideal_camera, pixel_grid, project, relative_pose, unproject
+from wideflow.handheld import read_truth
 from wideflow.results import Result
 from wideflow.types import Camera, Rig, View
 

@@ -177,5 +177,5 @@ def run(root: Path, count: int = 35, seed: int = 0) -> list[Outcome]:
         return MotionSeries(whole.times[inside] - part.whole.times[part.first], whole.values[inside])
 
     cv2.setRNGSeed(0)
-    with patch("wideflow.sync.pictures.motion_series", series):
+    with patch("wideflow.sync.picture_match.motion_series", series):
         return [*trials(silent, "pictures", count, seed), *trials(heard, "sound", count, seed)]

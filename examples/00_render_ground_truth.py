@@ -13,8 +13,8 @@ import cv2
 import numpy as np
 
 from wideflow.cli.options import parse_size
-from wideflow.evaluate.handheld import read_handheld
 from wideflow.files import write_image
+from wideflow.handheld import read_handheld
 from wideflow.report import depth_colours, flow_colours
 from wideflow.synth import SynthConfig, render
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 import wideflow
-from wideflow.evaluate.handheld import read_handheld
 from wideflow.files import PointCloud, write_ply
 from wideflow.geometry import points_from_depth
+from wideflow.handheld import read_handheld
 from wideflow.synth import SynthConfig, render
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from wideflow.calibration.features import Features
 from wideflow.check.moments import Still
+from wideflow.geometry.features import Features
 
 SIZE = (640, 360)
 

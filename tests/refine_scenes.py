@@ -14,7 +14,7 @@ from wideflow.geometry import (
     unproject,
     world_to_camera,
 )
-from wideflow.refine import FlowLoop
+from wideflow.geometry.flow_loop import FlowLoop
 from wideflow.types import Camera, RigFrame, View
 
 MOTION = np.array([0.03, -0.02, -0.04])

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from wideflow.evaluate.handheld import read_handheld
 from wideflow.files import write_rig
 from wideflow.files.place import Place
+from wideflow.handheld import read_handheld
 from wideflow.pipeline.store import Store
 from wideflow.results import Result
 from wideflow.synth import SynthConfig, render

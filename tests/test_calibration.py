@@ -60,7 +60,7 @@ def epipolar_error(found: Rig, truth: Rig) -> float:
         for view, estimate in zip(real, frame.views, strict=True):
             seen = project(view.camera, world_to_camera(view, points))
             pixels.append(project(ideal_camera(estimate.camera), unproject(estimate.camera, seen)))
-        off.append(np.sqrt(sampson_distance(fundamental_matrix(*frame.views), *pixels)))
+        off.append(np.abs(sampson_distance(fundamental_matrix(*frame.views), *pixels)))
     return float(np.nanmedian(off))
 
 
@@ -92,8 +92,8 @@ def test_cameras_of_every_frame_are_found_kept_and_the_same_again(
     # killed during the last step: the others are not done again, and the result has the same bits
     (kept,) = tmp_path.iterdir()
     (kept / "motion.npz").write_bytes((kept / "motion.npz").read_bytes()[:100])
-    monkeypatch.setattr("wideflow.calibration.answer.dense_matches", None)
-    monkeypatch.setattr("wideflow.calibration.answer.sparse_matches", None)
+    monkeypatch.setattr("wideflow.calibration.solution.dense_matches", None)
+    monkeypatch.setattr("wideflow.calibration.solution.sparse_matches", None)
     again = calibrate(*opened(folder), truth.cameras, QUICK, tmp_path)
     for one, two in zip(found.rig.frames, again.rig.frames, strict=True):
         assert (one.views[0].cam_from_world == two.views[0].cam_from_world).all()

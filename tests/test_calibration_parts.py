@@ -12,19 +12,15 @@ from hypothesis import strategies as st
 import room
 from wideflow import Rig, Video
 from wideflow.calibration import scaled, smoothed, with_baseline
-from wideflow.calibration.features import Features, match
 from wideflow.calibration.keyframes import choose_keyframes
 from wideflow.calibration.lens import first_lenses, focal_in_notes
 from wideflow.calibration.report import CalibrationReport, doubts_about
 from wideflow.calibration.steps import Steps, video_state
 from wideflow.cli.calibrate import parse_frames
 from wideflow.errors import InputError
-from wideflow.fingerprint import fingerprint
-from wideflow.geometry import (
-    baseline,
-    project,
-    world_to_camera,
-)
+from wideflow.files.fingerprint import fingerprint
+from wideflow.geometry import baseline, project, world_to_camera
+from wideflow.geometry.features import Features, match_features
 from wideflow.types import RigFrame, View
 from wideflow.verdict import findings_from
 from wideflow.video.write import write_video
@@ -75,13 +71,13 @@ def test_matches_are_mutual_clear_and_one_a_place() -> None:
     a = Features(places, descriptors)
     order = rng.permutation(40)
     b = Features(places[order] + 3, descriptors[order])
-    pairs = match(a, b)
+    pairs = match_features(a, b)
     assert len(pairs) == 40
     assert (order[pairs[:, 1]] == pairs[:, 0]).all()
     twice = Features(np.concatenate([b.xy, b.xy + 20]), np.concatenate([b.descriptors, b.descriptors]))
-    assert len(match(a, twice)) == 0  # each has a rival elsewhere
+    assert len(match_features(a, twice)) == 0  # each has a rival elsewhere
     turned = Features(np.concatenate([b.xy, b.xy]), np.concatenate([b.descriptors, b.descriptors]))
-    assert len(match(a, turned)) == 40  # the same place with two orientations is no rival
+    assert len(match_features(a, turned)) == 40  # the same place with two orientations is no rival
 
 
 @given(st.floats(0.01, 100))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from wideflow.calibration.bundle import Bundle, adjust, covariance, joined, parted, resect, residuals
+from wideflow.calibration.bundle import Bundle, adjust, joined, parted, resect, residuals
 from wideflow.calibration.keys import Keys, number_poses, stands_still
 from wideflow.calibration.lens import LensPrior
 from wideflow.calibration.moments import solve_moments
@@ -81,10 +81,6 @@ def test_adjustment_finds_lenses_poses_and_points(bundle: tuple[Bundle, Bundle])
     assert np.exp(found.lenses[:, 0]) == pytest.approx(np.exp(LENS[:, 0]), rel=0.004)
     assert found.lenses[:, 1:3] == pytest.approx(LENS[:, 1:3], abs=1.0)
     assert found.lenses[:, 3] == pytest.approx(LENS[:, 3], abs=0.005)
-    # what it says of its own uncertainty is about as large as its error
-    sigma = 0.2 * np.sqrt(np.diag(covariance(found, 0.5)))[[0, 4]]
-    assert (np.abs(found.lenses[:, 0] - LENS[:, 0]) < 4 * sigma).all()
-    assert (sigma > 1e-5).all()
 
 
 def test_wrong_sightings_do_little_and_known_lenses_stay(bundle: tuple[Bundle, Bundle]) -> None:

@@ -3,15 +3,8 @@
 import numpy as np
 import pytest
 
-from wideflow.geometry import (
-    camera_to_world,
-    ideal_camera,
-    pixel_grid,
-    project,
-    unproject,
-    world_to_camera,
-)
-from wideflow.refine import Evidence, camera_spread, lift_stereo, tilt_words
+from wideflow.geometry import camera_to_world, ideal_camera, pixel_grid, project, unproject, world_to_camera
+from wideflow.lift import Evidence, camera_spread, lift_stereo, tilt_words
 from wideflow.types import Camera, RigFrame, View
 
 SIZE = (240, 180)

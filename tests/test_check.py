@@ -10,7 +10,7 @@ import pytest
 from shared_data import shared
 from wideflow.check import ClipCheck, check_clips
 from wideflow.check.camera_motion import CameraMotion
-from wideflow.check.findings import judge
+from wideflow.check.findings import findings_about
 from wideflow.check.light import Light
 from wideflow.check.measures import ClipMeasures
 from wideflow.check.shared import Shared
@@ -30,7 +30,7 @@ def grades(
     sync: Sync = GOOD_SYNC, a: ClipMeasures = GOOD_CLIP, b: ClipMeasures = GOOD_CLIP, view: Shared = GOOD_VIEW
 ) -> dict[str, str]:
     """Grades by topic; whatever is not good must come with advice."""
-    found = judge(sync, (a, b), view)
+    found = findings_about(sync, (a, b), view)
     for finding in found:
         assert finding.sentence.endswith(".")
         assert bool(finding.remedy) == (finding.grade != "good"), finding
@@ -130,7 +130,7 @@ def test_a_known_synchronisation_is_taken(demo: ClipCheck, monkeypatch: pytest.M
     def never(*_: object) -> Sync:
         raise AssertionError("was synchronised again")
 
-    monkeypatch.setattr("wideflow.check.answer.synchronise", never)
+    monkeypatch.setattr("wideflow.check.clips.synchronise", never)
     steps: list[tuple[int, int]] = []
     with Video(CLIPS / "a.mp4") as a, Video(CLIPS / "b.mp4") as b:
         found = check_clips(a, b, demo.sync, progress=lambda done, total, _: steps.append((done, total)))

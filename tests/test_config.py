@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wideflow.config import PRESETS, Config, MatchConfig, PassesConfig, load_config
+from wideflow.config.setting import Stage, build, setting
 from wideflow.errors import ConfigError, FileError
-from wideflow.settings import Stage, build, setting
 
 
 @dataclass(frozen=True)

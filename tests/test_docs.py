@@ -15,8 +15,9 @@ from benchmarks.publish import publish
 import wideflow
 from page_commands import ROOT, blocks, command_lines, copy_clips, prepare, run_line
 from result_scenes import perfect_result
-from wideflow.evaluate import ablation, contamination, failures, initialisation, run_dataset, sequence
-from wideflow.evaluate.sample import Sample
+from wideflow.evaluate import run_dataset
+from wideflow.evaluate.datasets.sample import Sample
+from wideflow.evaluate.experiments import ablation, contamination, failures, initialisation, sequence
 from wideflow.evaluate.stages import STAGES, StageResult
 from wideflow.files import write_flow
 from wideflow.geometry import PairGeometry, fundamental_matrix
@@ -91,9 +92,11 @@ def test_the_commands_of_a_page_run(page: Path, shortened: Path) -> None:
 
 def names(folder: Path) -> dict[str, Any]:
     """What the Python of the pages takes for granted: the pictures, cameras and flows of a step."""
-    from wideflow.evaluate.handheld import read_handheld
-    from wideflow.refine import close_loop, lift_flows, refine_flows
-    from wideflow.refine.confidence import Evidence
+    from wideflow.geometry.flow_loop import close_loop
+    from wideflow.handheld import read_handheld
+    from wideflow.lift import lift_flows
+    from wideflow.lift.confidence import Evidence
+    from wideflow.refine import refine_flows
 
     scene = read_handheld(folder / "scene")
     a, b, a_next, b_next = (scene.image(c, t) for t in (0, 1) for c in (0, 1))

@@ -15,12 +15,14 @@ from evaluation_sets import constant, sheet, write_kitti, write_middlebury_stere
 from wideflow.cli import evaluate as command
 from wideflow.cli import main
 from wideflow.config import Config, MatchConfig
-from wideflow.evaluate import ablation, contamination, experiments, failures, run_dataset, sequence
-from wideflow.evaluate import initialisation as start
-from wideflow.evaluate.contamination import Contamination
-from wideflow.evaluate.datasets import DATASETS, handheld_samples
-from wideflow.evaluate.sample import Sample
-from wideflow.evaluate.score import score
+from wideflow.evaluate import experiments, run_dataset
+from wideflow.evaluate.datasets import DATASETS
+from wideflow.evaluate.datasets.handheld import handheld_samples
+from wideflow.evaluate.datasets.sample import Sample
+from wideflow.evaluate.experiments import ablation, contamination, failures, sequence
+from wideflow.evaluate.experiments import initialisation as start
+from wideflow.evaluate.experiments.contamination import Contamination
+from wideflow.evaluate.score_sample import score_sample
 from wideflow.evaluate.stages import STAGES, StageResult, run_stages
 from wideflow.files import write_flow, write_image
 from wideflow.synth import SynthConfig, render
@@ -102,7 +104,7 @@ def test_the_stages_themselves(scenes: Path) -> None:
     results = run_stages(sample, Config())
     assert [result.stage for result in results] == list(STAGES)
     for result in results:
-        row = score(sample, result)
+        row = score_sample(sample, result)
         assert row["stereo_bad3"] < 60
         assert row["optical_bad3"] < 10
         assert row["depth_bad1"] < 100
@@ -110,8 +112,8 @@ def test_the_stages_themselves(scenes: Path) -> None:
     pair = replace(sample, pictures=sample.pictures[:2], optical=None, loop=None, depth=None, motion=None)
     (filled,) = run_stages(pair, Config(), "fill")
     assert filled.optical is None
-    assert score(pair, filled)["stereo_bad3"] == pytest.approx(
-        score(sample, results[1])["stereo_bad3"], abs=5
+    assert score_sample(pair, filled)["stereo_bad3"] == pytest.approx(
+        score_sample(sample, results[1])["stereo_bad3"], abs=5
     )
 
 

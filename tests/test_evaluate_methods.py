@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from result_scenes import perfect_result
 from wideflow.cli import main
 from wideflow.errors import FileError, InputError
-from wideflow.evaluate.datasets import handheld_samples
+from wideflow.evaluate.datasets.handheld import handheld_samples
+from wideflow.evaluate.datasets.sample import Sample
 from wideflow.evaluate.methods import deepflow, dis, method, sgbm, stored, with_depth
 from wideflow.evaluate.rectify import rectify
-from wideflow.evaluate.sample import Sample
-from wideflow.evaluate.score import score
+from wideflow.evaluate.score_sample import score_sample
 from wideflow.files import write_flow
 from wideflow.geometry import flow_between, points_from_depth
 from wideflow.synth import SynthConfig, suite
@@ -81,11 +81,12 @@ def test_cameras_along_their_baseline_cannot_be_rectified() -> None:
 
 def test_the_other_methods_find_something(sample: Sample) -> None:
     rows = {
-        run(sample).stage: score(sample, with_depth(sample, run(sample))) for run in (dis, deepflow, sgbm)
+        run(sample).stage: score_sample(sample, with_depth(sample, run(sample)))
+        for run in (dis, deepflow, sgbm)
     }
     assert rows["dis"]["optical_bad3"] < 5
     assert rows["deepflow"]["optical_bad3"] < 5
-    nothing = score(sample, replace(dis(sample), stereo=np.zeros_like(sample.stereo)))
+    nothing = score_sample(sample, replace(dis(sample), stereo=np.zeros_like(sample.stereo)))
     assert rows["dis"]["stereo_mean"] < nothing["stereo_mean"]
     assert rows["sgbm"]["stereo_bad3"] < 40
     assert rows["sgbm"]["density"] < 100
@@ -96,7 +97,7 @@ def test_the_other_methods_find_something(sample: Sample) -> None:
 def test_true_results_have_no_error(folder: Path, sample: Sample, tmp_path: Path) -> None:
     results = tmp_path / "mine"
     shutil.copytree(folder / "out", results / "scene")
-    row = score(sample, stored(results)(sample))
+    row = score_sample(sample, stored(results)(sample))
     assert row["stereo_bad3"] == row["optical_bad3"] == row["depth_bad1"] == 0
     assert row["occluded_f1"] == 100
     assert row["motion_median"] < 1e-3
@@ -105,7 +106,7 @@ def test_true_results_have_no_error(folder: Path, sample: Sample, tmp_path: Path
     write_flow(results / "scene/stereo0_0000.flo", sample.stereo + np.float32([4, 0]))
     found = stored(results)(sample)
     assert (found.stage, found.optical) == ("mine", None)
-    row = score(sample, with_depth(sample, found))
+    row = score_sample(sample, with_depth(sample, found))
     assert row["stereo_bad3"] == 100
     assert row["stereo_mean"] == pytest.approx(4, abs=1e-3)
     assert row["depth_bad1"] > 50

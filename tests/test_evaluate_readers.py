@@ -19,14 +19,15 @@ from evaluation_sets import (
 )
 from shared_data import shared
 from wideflow.errors import FileError
-from wideflow.evaluate.carpetball import read_carpetball
-from wideflow.evaluate.daimler import read_daimler
-from wideflow.evaluate.datasets import handheld_samples, steps_of
-from wideflow.evaluate.kitti import read_kitti
-from wideflow.evaluate.middlebury_flow import read_middlebury_flow
-from wideflow.evaluate.middlebury_stereo import read_middlebury_stereo
-from wideflow.evaluate.sample import Sample, visible_of
-from wideflow.evaluate.sintel import sintel_samples
+from wideflow.evaluate.datasets import steps_of
+from wideflow.evaluate.datasets.carpetball import read_carpetball
+from wideflow.evaluate.datasets.daimler import read_daimler
+from wideflow.evaluate.datasets.handheld import handheld_samples
+from wideflow.evaluate.datasets.kitti import read_kitti
+from wideflow.evaluate.datasets.middlebury_flow import read_middlebury_flow
+from wideflow.evaluate.datasets.middlebury_stereo import read_middlebury_stereo
+from wideflow.evaluate.datasets.sample import Sample, visible_of
+from wideflow.evaluate.datasets.sintel import sintel_samples
 from wideflow.files import write_flow, write_image
 from wideflow.geometry import baseline, pixel_grid, points_from_depth, project, world_to_camera
 

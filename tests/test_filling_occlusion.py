@@ -8,9 +8,9 @@ import pytest
 from shared_data import shared
 from wideflow.config import FillConfig
 from wideflow.errors import InputError
-from wideflow.evaluate.handheld import read_handheld
 from wideflow.evaluate.metrics import occlusion_scores
 from wideflow.filling import find_occluded
+from wideflow.handheld import read_handheld
 
 RAW = FillConfig(island=0.0, hole=0.0)
 

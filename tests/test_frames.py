@@ -9,9 +9,9 @@ import xarray
 
 import wideflow
 from wideflow.cli import main
-from wideflow.evaluate.handheld import HandheldScene, read_handheld
 from wideflow.evaluate.metrics import flow_scores, motion_scores
 from wideflow.files import write_rig
+from wideflow.handheld import HandheldScene, read_handheld
 from wideflow.pipeline import compute_step, store
 from wideflow.results import Result
 from wideflow.synth import SynthConfig, render

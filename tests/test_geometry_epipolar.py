@@ -44,7 +44,7 @@ def test_fundamental_matrix_annihilates_true_matches(rig, seed):
     if visible.any():
         residual = np.einsum("ni,ij,nj->n", homogeneous(y[visible]), F, homogeneous(x[visible]))
         assert np.abs(residual).max() < 1e-9
-    assert np.sqrt(sampson_distance(F, x, y)[visible]).max(initial=0) < 1e-6
+    assert np.abs(sampson_distance(F, x, y)[visible]).max(initial=0) < 1e-6
 
 
 @pytest.mark.parametrize("place", EPIPOLES)
@@ -117,7 +117,7 @@ def test_sampson_distance_is_how_far_the_pixels_must_move(rig, seed):
     best = triangulate(*rig, x, y).points
     moved = sum(np.sum((see(view, best) - p) ** 2, axis=1) for view, p in zip(rig, (x, y), strict=True))
     distance = sampson_distance(fundamental_matrix(*rig), x, y)
-    np.testing.assert_allclose(distance, moved, rtol=0.02, atol=1e-4 * noise**2)
+    np.testing.assert_allclose(distance**2, moved, rtol=0.02, atol=1e-4 * noise**2)
 
 
 def test_rectified_pair_in_closed_form():
@@ -131,9 +131,14 @@ def test_rectified_pair_in_closed_form():
         directions = epipolar_directions(epipole, pixel_grid(640, 480))
         assert directions.shape == (480, 640, 2)
         np.testing.assert_allclose(directions - [1.0, 0.0], 0, atol=1e-15)
-    # Off by dy, both pixels move by dy / 2: squared distance dy^2 / 2.
-    distance = sampson_distance(F, [[10, 20], [10, 20]], [[5, 20], [5, 23]])
-    np.testing.assert_allclose(distance, [0, 4.5], atol=1e-12)
+    # Off by dy, both pixels move by dy / 2: distance dy / sqrt(2), of one sign above and the other below.
+    x, y = np.array([[10, 20], [10, 20], [10, 20]]), np.array([[5, 20], [5, 23], [5, 17]])
+    distance = sampson_distance(RECTIFIED, x, y)
+    np.testing.assert_allclose(distance * np.sign(distance[1]), [0, 4.5**0.5, -(4.5**0.5)], atol=1e-12)
+    # the matrices of many pictures at once, as those of one
+    many = sampson_distance(np.stack([RECTIFIED, F.T]), x, np.stack([y, y + 1]))
+    np.testing.assert_allclose(many[0], distance)
+    np.testing.assert_allclose(many[1], sampson_distance(F.T, x, y + 1))
 
 
 def test_no_direction_at_the_epipole_itself():

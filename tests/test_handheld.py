@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from shared_data import shared
 from wideflow.errors import FileError
-from wideflow.evaluate.handheld import HandheldScene, read_handheld, read_truth, write_cameras, write_truth
 from wideflow.geometry import pixel_grid, points_from_depth, world_to_camera
+from wideflow.handheld import HandheldScene, read_handheld, read_truth, write_cameras, write_truth
 from wideflow.types import Camera, Rig, RigFrame, Truth, View
 
 

@@ -7,9 +7,10 @@ import pytest
 
 from refine_scenes import MOTION, plane_scene
 from wideflow.errors import InputError
-from wideflow.evaluate.sample import rectified_frame
+from wideflow.evaluate.datasets.sample import rectified_frame
 from wideflow.geometry import points_from_depth
-from wideflow.refine import Evidence, FlowLoop, lift_flows, match_noise
+from wideflow.geometry.flow_loop import FlowLoop
+from wideflow.lift import Evidence, lift_flows, match_noise
 from wideflow.types import RigFrame, View
 
 SCENE = plane_scene((64, 48), (72, 50))

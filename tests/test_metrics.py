@@ -11,18 +11,16 @@ from hypothesis.extra import numpy as hnp
 
 from wideflow.errors import InputError
 from wideflow.evaluate.metrics import (
-    angular_error,
-    depth_scores,
-    endpoint_error,
-    flow_scores,
-    motion_scores,
-    occlusion_scores,
-)
-from wideflow.evaluate.scene_metrics import (
     FourFrameFlows,
     KittiFields,
+    angular_error,
+    depth_scores,
     disparity_scores,
+    endpoint_error,
+    flow_scores,
     kitti_scores,
+    motion_scores,
+    occlusion_scores,
     paper_scores,
 )
 

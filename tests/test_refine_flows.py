@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from refine_scenes import disturbed, plane_scene
 from wideflow.config import RefineConfig, load_config
 from wideflow.errors import ConfigError, InputError
-from wideflow.refine import FlowLoop, carry_stereo, close_loop, refine_flows
+from wideflow.geometry.flow_loop import FlowLoop, carry_stereo, close_loop
+from wideflow.refine import refine_flows
 from wideflow.refine.driver import minimise
 
 PAPER = load_config(preset="paper").refine

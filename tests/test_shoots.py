@@ -10,14 +10,14 @@ from benchmarks.shoot_score import Filmed, read_filmed, score_cameras, score_dep
 from benchmarks.shoot_table import is_wrong, put_into, summary, table
 from benchmarks.shoots import main, render_clips, run_shoot
 
-from wideflow.evaluate.handheld import read_truth, write_truth
 from wideflow.files import write_rig
 from wideflow.files.place import Place
 from wideflow.geometry import ideal_camera
+from wideflow.handheld import read_truth, write_truth
 from wideflow.pipeline.store import Store
 from wideflow.results import Result
 from wideflow.synth import SynthConfig
-from wideflow.synth.mesh import rotation
+from wideflow.synth.things.mesh import rotation
 from wideflow.types import Rig, RigFrame, View
 
 CLIPS = SynthConfig(

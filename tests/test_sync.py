@@ -14,11 +14,12 @@ from wideflow import Video, synchronise
 from wideflow.cli import main
 from wideflow.config import SyncConfig
 from wideflow.errors import InputError
+from wideflow.geometry import sampson_distance
 from wideflow.sync import pair_frames
 from wideflow.sync.epipolar import crossings
 from wideflow.sync.fit import robust_line
-from wideflow.sync.fundamental import fit_fundamental, sampson_distance
-from wideflow.sync.pictures import PictureMatch
+from wideflow.sync.fundamental import fit_fundamental
+from wideflow.sync.picture_match import PictureMatch
 from wideflow.sync.sound import RATE, match_sound
 from wideflow.sync.votes import Votes, count_votes
 from wideflow.video.write import write_video
@@ -275,7 +276,7 @@ def test_geometry_corrects_what_the_way_of_sound_explains(
     a = plain_clip(tmp_path / "a.mp4", 90, world[: 3 * RATE])
     b = plain_clip(tmp_path / "b.mp4", 90, world[8000:32000])
     monkeypatch.setattr(
-        "wideflow.sync.answer.refine_offset",
+        "wideflow.sync.offset.refine_offset",
         lambda a, b, offset: PictureMatch(offset + late, "geometry", 1.0),
     )
     found = synchronise(a, b)

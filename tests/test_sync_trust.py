@@ -13,7 +13,7 @@ from wideflow.sync.doubts import WORDS, sentence
 from wideflow.sync.lags import correlation_width, peak_width
 from wideflow.sync.motion import MotionSeries, motion_series
 from wideflow.sync.movement import MotionMatch, match_motion
-from wideflow.sync.pictures import _both_series, _decide, refine_offset
+from wideflow.sync.picture_match import _both_series, _decide, refine_offset
 from wideflow.sync.votes import Election, Votes, count_votes
 from wideflow.video.write import write_video
 
@@ -156,7 +156,7 @@ def test_movement_watched_in_pieces_is_the_same(tmp_path: Path, monkeypatch: pyt
     write_video(tmp_path / "a.mp4", pictures, 30)
     video = Video(tmp_path / "a.mp4")
     whole = motion_series(video, 0, len(video), 1)
-    monkeypatch.setattr("wideflow.sync.pictures._PIECE", 0.37)  # 12 frames
+    monkeypatch.setattr("wideflow.sync.picture_match._PIECE", 0.37)  # 12 frames
     for series in _both_series((video, video), ((0.0, 2.0), (0.0, 2.0))):
         np.testing.assert_array_equal(series.times, whole.times)
         np.testing.assert_array_equal(series.values, whole.values)
@@ -183,7 +183,7 @@ def test_a_correction_within_its_own_error_is_none(
 ) -> None:
     video = plain_clip(tmp_path / "a.mp4", 60)
     election = Election(0.512, lead=5.0, voices=20, spread=spread)
-    monkeypatch.setattr("wideflow.sync.pictures.geometry_offset", lambda *rest: election)
+    monkeypatch.setattr("wideflow.sync.picture_match.geometry_offset", lambda *rest: election)
     found = refine_offset(video, video, 0.5)
     assert (found is not None) == used
 

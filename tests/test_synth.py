@@ -12,17 +12,16 @@ import pytest
 from shared_data import shared
 from test_handheld import assert_consistent, consistency, sample
 from wideflow.errors import ConfigError, FileError, MissingExtraError
-from wideflow.evaluate.handheld import HandheldScene, read_handheld
 from wideflow.files import read_flow, read_image, read_rig
 from wideflow.geometry import pixel_grid, truth_flows
+from wideflow.handheld import HandheldScene, read_handheld
 from wideflow.synth import SynthConfig, render
-from wideflow.synth.cameras import hands
-from wideflow.synth.mesh import Mesh, sphere, tube
-from wideflow.synth.picture import Shutter, render_picture, sample_rays
+from wideflow.synth.camera.exposure import Shutter, render_picture, sample_rays
+from wideflow.synth.camera.hands import CENTRE, hands
+from wideflow.synth.camera.response import Response, develop, responses
 from wideflow.synth.places import place
-from wideflow.synth.response import Response, develop, responses
-from wideflow.synth.stage import CENTRE
 from wideflow.synth.studio import Studio
+from wideflow.synth.things.mesh import Mesh, sphere, tube
 
 SMALL = SynthConfig(size=(240, 136), photometric="off")
 

@@ -12,8 +12,8 @@ from test_handheld import sample
 from wideflow.errors import ConfigError
 from wideflow.geometry import camera_to_world, ideal_camera, pixel_grid, project, unproject, world_to_camera
 from wideflow.synth import SynthConfig, render
-from wideflow.synth.cameras import hands
-from wideflow.synth.place_pattern import pattern
+from wideflow.synth.camera.hands import hands
+from wideflow.synth.places.pattern import pattern
 from wideflow.synth.studio import Studio
 from wideflow.synth.suite import is_finished
 from wideflow.types import View

@@ -3,11 +3,11 @@
 import numpy as np
 
 from wideflow.geometry import pixel_grid
-from wideflow.synth.body import Body, Material
-from wideflow.synth.mesh import rectangle
-from wideflow.synth.scene import Light, Scene
-from wideflow.synth.shade import radiance
-from wideflow.synth.texture_wall import terrazzo
+from wideflow.synth.rendering.scene import Light, Scene
+from wideflow.synth.rendering.shade import radiance
+from wideflow.synth.textures.walls import terrazzo
+from wideflow.synth.things.body import Body, Material
+from wideflow.synth.things.mesh import rectangle
 from wideflow.synth.truth import render_truth
 from wideflow.types import Camera, View
 

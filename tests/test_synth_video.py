@@ -10,9 +10,9 @@ import pytest
 
 from test_handheld import sample
 from wideflow.errors import FileError, InputError
-from wideflow.evaluate.handheld import read_handheld
 from wideflow.files import read_rig
 from wideflow.geometry import ideal_camera, pixel_grid, undistortion_maps
+from wideflow.handheld import read_handheld
 from wideflow.synth import SynthConfig, render
 from wideflow.synth.sound import RATE, tracks
 from wideflow.video.write import write_video

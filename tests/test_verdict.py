@@ -9,7 +9,8 @@ import pytest
 
 from page_commands import ROOT
 from wideflow.errors import CalibrationError, InputError, RefusedError
-from wideflow.judge import (
+from wideflow.verdict import Finding, Verdict, require_trust
+from wideflow.verdict.judge import (
     Shares,
     calibration_doubts,
     calibration_findings,
@@ -18,7 +19,6 @@ from wideflow.judge import (
     sync_finding,
     trust_finding,
 )
-from wideflow.verdict import Finding, Verdict, require_trust
 
 ANGLES = np.array([14.0, 15.0, 16.0])
 GOOD = Finding("Trust", "good", "All is well.")

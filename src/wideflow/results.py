@@ -14,9 +14,9 @@ from wideflow.files.disk import AnyPath
 from wideflow.files.place import Place
 from wideflow.files.rig import rig_from_bytes
 from wideflow.geometry import optical_axis_angle, points_from_depth
-from wideflow.judge import Shares, judge
 from wideflow.types import Rig
 from wideflow.verdict import Verdict
+from wideflow.verdict.judge import Shares, judge
 
 _FLOW = ("y", "x", "xy")
 # name: dimensions after the first, unit, what it is

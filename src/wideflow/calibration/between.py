@@ -9,8 +9,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.calibration.pictures import Grey, from_full, grey_frames, to_full
+from wideflow.calibration.grey_frames import grey_frames
 from wideflow.calibration.tracks import WINDOW, compared
+from wideflow.geometry.pyramid import Grey, from_full, to_full
 from wideflow.video.read import Video
 
 _BUFFER = 200  # frames that are followed backwards from a key frame

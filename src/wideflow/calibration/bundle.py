@@ -31,18 +31,18 @@ _TRIES = 16  # dampings of a step, each eight times the one before
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
-    """Two cameras, their poses, the points, and where these were seen.
+    """Lenses, poses, points, and where these were seen.
 
     Attributes
     ----------
-    lenses : (2, 4) float64
+    lenses : (L, 4) float64
         log of the focal length, cx, cy in px, k1.
-    prior, spread : (2, 4) float64
+    prior, spread : (L, 4) float64
         What is known of the lenses beforehand, and its standard deviation; 0: not to be changed.
     poses : (n, 3, 4) float64
         cam_from_world.
     camera : (n,) int64
-        Camera of every pose.
+        Lens of every pose.
     fixed : (n,) bool
         Poses that stay.
     points : (P, 3) float64
@@ -140,24 +140,9 @@ def residuals(bundle: Bundle) -> Floats:
     )
 
 
-def covariance(bundle: Bundle, scale: float) -> Floats:
-    """Covariance (8 + 6 n, 8 + 6 n) of lenses and poses for independent sightings of 1 px.
-
-    What cannot be told at all (scale and place of the world) is held at where it is.
-    """
-    start = np.searchsorted(bundle.point, np.arange(len(bundle.points) + 1))
-    matrix = _linearised(bundle, start, scale, 1.0)[0]
-    free = _free(bundle)
-    out = np.zeros_like(matrix)
-    values, vectors = np.linalg.eigh(matrix[np.ix_(free, free)])
-    good = values > 1e-9 * values[-1]
-    out[np.ix_(free, free)] = (vectors[:, good] / values[good]) @ vectors[:, good].T
-    return out
-
-
 def _free(bundle: Bundle) -> Ints:
     lens = np.flatnonzero(bundle.spread.ravel() > 0)
-    pose = np.flatnonzero(np.repeat(~bundle.fixed, POSE)) + 2 * LENS
+    pose = np.flatnonzero(np.repeat(~bundle.fixed, POSE)) + bundle.lenses.size
     return np.concatenate([lens, pose])
 
 
@@ -189,8 +174,9 @@ def _linearised(
     matrix = np.triu(matrix) + np.triu(matrix, 1).T
     free = bundle.spread.ravel() > 0
     weight = np.where(free, (noise / np.where(free, bundle.spread.ravel(), 1.0)) ** 2, 0.0)
-    matrix[np.arange(2 * LENS), np.arange(2 * LENS)] += weight
-    vector[: 2 * LENS] += weight * (bundle.prior - bundle.lenses).ravel()
+    rows = np.arange(len(weight))
+    matrix[rows, rows] += weight
+    vector[rows] += weight * (bundle.prior - bundle.lenses).ravel()
     return matrix, vector, inverse, pull, cross
 
 
@@ -212,12 +198,13 @@ def _moved(
     step[free] = solution
     if not np.isfinite(step).all():
         return None
-    lenses = bundle.lenses + step[: 2 * LENS].reshape(2, LENS)
-    if np.abs(step[[0, LENS]]).max() > 0.5:
+    count = len(bundle.lenses)
+    lens_step = step[: LENS * count].reshape(count, LENS)
+    if np.abs(lens_step[:, 0]).max() > 0.5:
         return None
-    poses = _turned(bundle.poses, step[2 * LENS :].reshape(-1, POSE))
-    points = bundle.points + point_steps(inverse, pull, cross, start, bundle.pose, bundle.camera, step)
-    return replace(bundle, lenses=lenses, poses=poses, points=points)
+    poses = _turned(bundle.poses, step[LENS * count :].reshape(-1, POSE))
+    points = bundle.points + point_steps(inverse, pull, cross, start, bundle.pose, bundle.camera, step, count)
+    return replace(bundle, lenses=bundle.lenses + lens_step, poses=poses, points=points)
 
 
 def _turned(poses: Floats, step: Floats) -> Floats:

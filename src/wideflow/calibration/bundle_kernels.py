@@ -68,7 +68,8 @@ def normal_equations(lenses, poses, camera, points, start, pose, xy, weight, sca
     cross : (O, 10, 3)
         Information that each sighting ties its lens (4) and pose (6) to its point with.
     """
-    size = 2 * LENS + POSE * len(poses)
+    count = len(lenses)
+    size = LENS * count + POSE * len(poses)
     parts, right = np.zeros((_BLOCKS, size, size)), np.zeros((_BLOCKS, size))
     inverse, pull = np.zeros((len(points), 3, 3)), np.zeros((len(points), 3))
     cross = np.zeros((len(pose), LENS + POSE, 3))
@@ -88,7 +89,7 @@ def normal_equations(lenses, poses, camera, points, start, pose, xy, weight, sca
                     continue
                 rx, ry = xy[o, 0] - place[0], xy[o, 1] - place[1]
                 w = weight[o] / (1 + (rx * rx + ry * ry) / scale**2)
-                _indices(index, c, n)
+                _indices(index, c, n, count)
                 for i in range(LENS + POSE):
                     g[index[i]] += w * (J[0, i] * rx + J[1, i] * ry)
                     for j in range(i, LENS + POSE):
@@ -106,43 +107,43 @@ def normal_equations(lenses, poses, camera, points, start, pose, xy, weight, sca
                 V[i, i] += 1e-9 * trace
             W = np.linalg.inv(V)
             inverse[p], pull[p] = W, v
-            _eliminate(S, g, W, v, cross, start[p], start[p + 1], pose, camera)
+            _eliminate(S, g, W, v, cross, start[p], start[p + 1], pose, camera, count)
     return parts, right, inverse, pull, cross
 
 
 @njit(cache=True)
-def _indices(index, c, n):
+def _indices(index, c, n, count):
     for i in range(LENS):
         index[i] = c * LENS + i
     for i in range(POSE):
-        index[LENS + i] = 2 * LENS + POSE * n + i
+        index[LENS + i] = LENS * count + POSE * n + i
 
 
 @njit(cache=True)
-def _eliminate(S, g, W, v, cross, first, last, pose, camera):
-    """Subtract what a point takes up: E V^-1 E^T and E V^-1 v, with the lens rows of each camera joined."""
-    joined = np.zeros((2, LENS, 3))
+def _eliminate(S, g, W, v, cross, first, last, pose, camera, count):
+    """Subtract what a point takes up: E V^-1 E^T and E V^-1 v, with the rows of each lens joined."""
+    joined = np.zeros((count, LENS, 3))
     for o in range(first, last):
         c = camera[pose[o]]
         for i in range(LENS):
             for j in range(3):
                 joined[c, i, j] += cross[o, i, j]
-    for c in range(2):
+    for c in range(count):
         for i in range(LENS):
             e = joined[c, i, 0] * W[0] + joined[c, i, 1] * W[1] + joined[c, i, 2] * W[2]
             g[c * LENS + i] -= e[0] * v[0] + e[1] * v[1] + e[2] * v[2]
-            for d in range(c, 2):
+            for d in range(c, count):
                 for j in range(LENS):
                     if d * LENS + j >= c * LENS + i:
                         q = joined[d, j]
                         S[c * LENS + i, d * LENS + j] -= e[0] * q[0] + e[1] * q[1] + e[2] * q[2]
             for o in range(first, last):
-                at = 2 * LENS + POSE * pose[o]
+                at = LENS * count + POSE * pose[o]
                 for j in range(POSE):
                     q = cross[o, LENS + j]
                     S[c * LENS + i, at + j] -= e[0] * q[0] + e[1] * q[1] + e[2] * q[2]
     for o in range(first, last):
-        at = 2 * LENS + POSE * pose[o]
+        at = LENS * count + POSE * pose[o]
         for i in range(POSE):
             r = cross[o, LENS + i]
             e0 = r[0] * W[0, 0] + r[1] * W[1, 0] + r[2] * W[2, 0]
@@ -150,7 +151,7 @@ def _eliminate(S, g, W, v, cross, first, last, pose, camera):
             e2 = r[0] * W[0, 2] + r[1] * W[1, 2] + r[2] * W[2, 2]
             g[at + i] -= e0 * v[0] + e1 * v[1] + e2 * v[2]
             for other in range(first, last):
-                to = 2 * LENS + POSE * pose[other]
+                to = LENS * count + POSE * pose[other]
                 if to < at:
                     continue
                 for j in range(POSE):
@@ -160,7 +161,7 @@ def _eliminate(S, g, W, v, cross, first, last, pose, camera):
 
 
 @njit(cache=True, parallel=True)
-def point_steps(inverse, pull, cross, start, pose, camera, step):
+def point_steps(inverse, pull, cross, start, pose, camera, step, count):
     out = np.zeros((len(pull), 3))
     for p in prange(len(pull)):
         rest = pull[p].copy()
@@ -171,7 +172,7 @@ def point_steps(inverse, pull, cross, start, pose, camera, step):
                 for j in range(3):
                     rest[j] -= cross[o, i, j] * s
             for i in range(POSE):
-                s = step[2 * LENS + POSE * n + i]
+                s = step[LENS * count + POSE * n + i]
                 for j in range(3):
                     rest[j] -= cross[o, LENS + i, j] * s
         for i in range(3):

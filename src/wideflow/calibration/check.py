@@ -5,20 +5,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.calibration.answer import Pairs
-from wideflow.calibration.features import detect, match
+from wideflow.calibration.grey_frames import grey_frames
 from wideflow.calibration.lens import fitted_camera
-from wideflow.calibration.pictures import grey_frames
 from wideflow.calibration.report import TOPIC, CalibrationReport, motion_of_rig
+from wideflow.calibration.solution import Pairs
 from wideflow.errors import InputError
 from wideflow.geometry import (
     fundamental_matrix,
     ideal_camera,
-    project,
     sampson_distance,
     triangulate,
-    unproject,
+    undistort_points,
 )
+from wideflow.geometry.features import detect_features, match_features
 from wideflow.progress import Progress
 from wideflow.types import Rig, RigFrame, View
 from wideflow.verdict import Finding
@@ -117,16 +116,15 @@ def _residuals(
 
     points = []
     for video, frame in zip(videos, frames, strict=True):
-        features = [detect(grey, video.size, _FEATURES) for _, grey in grey_frames(video, [frame], _SIZE)]
+        features = [
+            detect_features(grey, _FEATURES, video.size) for _, grey in grey_frames(video, [frame], _SIZE)
+        ]
         if not features:
             return np.zeros(0), 0.0
         points.append(features[0])
-    pairs = match(points[0], points[1])
+    pairs = match_features(points[0], points[1])
     pixels = [points[c].xy[pairs[:, c]].astype(np.float64) for c in (0, 1)]
-    x, y = (
-        project(ideal_camera(view.camera), unproject(view.camera, xy))
-        for view, xy in zip(views, pixels, strict=True)
-    )
+    x, y = (undistort_points(view.camera, xy) for view, xy in zip(views, pixels, strict=True))
     seen = np.isfinite(x).all(axis=1) & np.isfinite(y).all(axis=1)
     if np.count_nonzero(seen) < 8:
         return np.zeros(0), 0.0
@@ -135,7 +133,7 @@ def _residuals(
     if F is None or inlier is None:
         return np.zeros(0), 0.0
     agree = np.flatnonzero(seen)[inlier.ravel() > 0]
-    distance = np.sqrt(sampson_distance(fundamental_matrix(*views), x[agree], y[agree]))
+    distance = np.abs(sampson_distance(fundamental_matrix(*views), x[agree], y[agree]))
     ideal = [View(ideal_camera(view.camera), view.cam_from_world) for view in views]
     angle = np.degrees(np.nanmedian(triangulate(ideal[0], ideal[1], x[agree], y[agree]).angle))
     return distance, float(angle)

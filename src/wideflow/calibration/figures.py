@@ -8,15 +8,23 @@ from dataclasses import dataclass, replace
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 from wideflow.calibration.bundle import NOISE, adjust, joined, residuals
 from wideflow.calibration.keys import Keys
-from wideflow.calibration.lens import LensPrior, plain_camera
+from wideflow.calibration.lens import LensPrior
 from wideflow.calibration.moments import Pixels, solve_moments
 from wideflow.calibration.report import CalibrationReport, doubts_about, motion_of_rig
 from wideflow.calibration.tracks import Tracks
 from wideflow.calibration.world import World
-from wideflow.geometry import fundamental_matrix, sampson_distance, triangulate, unproject
+from wideflow.geometry import (
+    fundamental_matrix,
+    ideal_camera,
+    relative_pose,
+    sampson_distance,
+    triangulate,
+    undistort_points,
+)
 from wideflow.types import Rig, RigFrame, View
 
 Floats = NDArray[np.float64]
@@ -60,15 +68,20 @@ def measure(
     tracks: Tracks,
     matches: dict[int, Pixels],
     keys: Keys,
+    late: Floats,
     prior: LensPrior,
     frames: int,
     registered: tuple[int, int],
 ) -> CalibrationReport:
-    """All figures of a calibration and the doubts that follow from them."""
+    """All figures of a calibration and the doubts that follow from them.
+
+    ``matches`` have B's pixels at the time of A's pictures, which at key moments is ``late`` (K,) seconds
+    before B's own.
+    """
     unit = max(map(max, prior.sizes)) / 640
     off = residuals(world.bundle)[world.bundle.weight > 0]
-    agreement = _agreement(rig, matches, keys, unit)
-    turn, way = _pairs_alone(world, matches, keys, prior)
+    agreement = _agreement(rig, matches, keys, late, unit)
+    turn, way = _pairs_alone(rig, world, matches, keys, late, prior)
     lengths, angles = motion_of_rig(rig)
     focal = [float(0.5 * (camera.K[0, 0] + camera.K[1, 1])) for camera in rig.cameras]
     spread = [
@@ -139,17 +152,18 @@ def _has(rig: Rig, index: int) -> bool:
     return any(frame.index == index for frame in rig.frames)
 
 
-def _agreement(rig: Rig, matches: dict[int, Pixels], keys: Keys, unit: float) -> Agreement:
+def _agreement(rig: Rig, matches: dict[int, Pixels], keys: Keys, late: Floats, unit: float) -> Agreement:
     off, counts, angles = [], [], []
     cells = np.zeros(_GRID, np.bool_)
     for key, both in matches.items():
         index = int(keys.frames[0, key])
         if not _has(rig, index):
             continue
-        views = rig.frame(index).views
-        one, two = (View(plain_camera("", v.camera.size, _plain_lens(v)), v.cam_from_world) for v in views)
-        xy = [_straight(view, pixels) for view, pixels in zip(views, both, strict=True)]
-        distance = np.sqrt(sampson_distance(fundamental_matrix(one, two), *xy))
+        frame = rig.frame(index)
+        views = frame.views[0], _b_at(rig, frame.times[1] - late[key])
+        one, two = (View(ideal_camera(view.camera), view.cam_from_world) for view in views)
+        xy = [undistort_points(view.camera, pixels) for view, pixels in zip(views, both, strict=True)]
+        distance = np.abs(sampson_distance(fundamental_matrix(one, two), *xy))
         made = triangulate(one, two, *xy)
         near = (distance < _NEAR * unit) & made.in_front
         off.append(np.where(made.in_front, distance, np.inf)[np.isfinite(both[1][:, 0])])
@@ -165,36 +179,36 @@ def _agreement(rig: Rig, matches: dict[int, Pixels], keys: Keys, unit: float) ->
     )
 
 
-def _plain_lens(view: View) -> Floats:
-    K = view.camera.K
-    return np.array([np.log(0.5 * (K[0, 0] + K[1, 1])), K[0, 2], K[1, 2], 0.0])
-
-
-def _straight(view: View, xy: Floats) -> Floats:
-    """Pixels without the lens's distortion, for one focal length."""
-    lens = _plain_lens(view)
-    return np.exp(lens[0]) * unproject(view.camera, xy)[:, :2] + lens[1:3]
+def _b_at(rig: Rig, time: float) -> View:
+    """Camera B at any time of its clip, on the straight way between the frames around it."""
+    times = np.array([frame.times[1] for frame in rig.frames])
+    before = int(np.clip(np.searchsorted(times, time) - 1, 0, max(len(times) - 2, 0)))
+    one, two = (rig.frames[i].views[1] for i in (before, min(before + 1, len(times) - 1)))
+    span = times[min(before + 1, len(times) - 1)] - times[before]
+    share = (time - times[before]) / span if span > 0 else 0.0
+    turn = Rotation.from_rotvec(share * Rotation.from_matrix(two.R @ one.R.T).as_rotvec()).as_matrix()
+    R, centre = turn @ one.R, one.centre + share * (two.centre - one.centre)
+    return View(one.camera, np.column_stack([R, -R @ centre]))
 
 
 def _pairs_alone(
-    world: World, matches: dict[int, Pixels], keys: Keys, prior: LensPrior
+    rig: Rig, world: World, matches: dict[int, Pixels], keys: Keys, late: Floats, prior: LensPrior
 ) -> tuple[float, float]:
-    """Degrees between the relative poses of the world and those of each pair alone, with the world's lenses:
+    """Degrees between the relative poses of the rig and those of each pair alone, with the world's lenses:
     of the turn and of the way from camera to camera, medians over the moments."""
-    bundle = world.bundle
-    fixed = replace(prior, mean=bundle.lenses, spread=np.zeros_like(prior.spread))
+    fixed = replace(prior, mean=world.bundle.lenses, spread=np.zeros_like(prior.spread))
     alone = solve_moments(matches, fixed)
     turns, ways = [], []
     for key, pose in alone.poses.items() if alone else ():
-        a, b = keys.pose[:, key]
-        if not (world.placed[a] and world.placed[b]):
-            continue
-        R = bundle.poses[b, :, :3] @ bundle.poses[a, :, :3].T
-        t = bundle.poses[b, :, 3] - R @ bundle.poses[a, :, 3]
-        turns.append(_degrees((np.trace(R @ pose[:, :3].T) - 1) / 2))
-        ways.append(
-            _degrees(float((R.T @ t) @ (pose[:, :3].T @ pose[:, 3])) / max(float(np.linalg.norm(t)), 1e-12))
-        )
+        index = int(keys.frames[0, key])
+        if _has(rig, index):
+            frame = rig.frame(index)
+            found = relative_pose(frame.views[0], _b_at(rig, frame.times[1] - late[key]))
+            turns.append(_degrees((np.trace(found[:, :3] @ pose[:, :3].T) - 1) / 2))
+            way = found[:, :3].T @ found[:, 3]
+            ways.append(
+                _degrees(float(way @ (pose[:, :3].T @ pose[:, 3])) / max(float(np.linalg.norm(way)), 1e-12))
+            )
     return (float(np.median(turns)), float(np.median(ways))) if turns else (float("nan"), float("nan"))
 
 
@@ -232,18 +246,25 @@ def _lens_off(world: World, prior: LensPrior) -> float:
 
 
 def _halves(world: World, tracks: Tracks, keys: Keys, prior: LensPrior) -> float:
-    """Relative difference of the focal lengths that the two halves of the clip give; NaN if none can tell."""
-    times = np.unique(tracks.moment)
-    if (prior.spread[:, 0] == 0).all() or len(times) < _HALVES:
+    """Relative difference of a camera's focal length between the two halves of the clip.
+
+    Each camera that moves gets a lens for either half, all else stays one world. NaN if none can tell.
+    """
+    free = (prior.spread[:, 0] > 0) & ~np.array(keys.static)
+    if not free.any() or len(keys) < _HALVES:
         return float("nan")
     unit = max(map(max, prior.sizes)) / 640
-    middle = times[len(times) // 2]
-    key = tracks.key[world.sighting], tracks.moment[world.pairs.point]
-    found = []
-    for late in (False, True):
-        one, two = (
-            replace(each, weight=np.where((when >= middle) == late, each.weight, 0.0))
-            for each, when in zip((world.bundle, world.pairs), key, strict=True)
-        )
-        found.append(adjust(joined(one, two), 0.3 * unit, _STEPS, NOISE * unit, 1e-9).lenses[:, 0])
-    return float(np.abs(found[1] - found[0]).max())
+    start = joined(world.bundle, world.pairs)
+    when = np.zeros(len(start.poses), np.int64)
+    when[keys.pose] = np.arange(len(keys))
+    when[len(world.bundle.poses) + world.pairs.pose] = tracks.moment[world.pairs.point]
+    late = when >= len(keys) // 2
+    two = replace(
+        start,
+        lenses=np.concatenate([start.lenses, start.lenses]),
+        prior=np.concatenate([start.prior, start.prior]),
+        spread=np.concatenate([start.spread, start.spread]),
+        camera=start.camera + 2 * late,
+    )
+    found = adjust(two, 0.3 * unit, _FREE_STEPS, NOISE * unit, 1e-9).lenses[:, 0]
+    return float(np.abs(found[2:] - found[:2])[free].max())

@@ -8,7 +8,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.calibration.pictures import Grey, grey_frames
+from wideflow.calibration.grey_frames import grey_frames
+from wideflow.geometry.pyramid import Grey
 from wideflow.video.read import Video
 
 _WIDTH = 480  # px of the pictures that motion is measured in

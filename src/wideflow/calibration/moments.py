@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.calibration.bundle import NOISE, Bundle, adjust, residuals
-from wideflow.calibration.features import detect, match
+from wideflow.calibration.grey_frames import grey_frames
 from wideflow.calibration.keys import Keys
 from wideflow.calibration.lens import LensPrior, plain_camera
-from wideflow.calibration.pictures import Grey, from_full, grey_frames, to_full
 from wideflow.calibration.tracks import WINDOW, compared, corners
 from wideflow.errors import InputError
 from wideflow.geometry import triangulate, unproject
+from wideflow.geometry.features import detect_features, match_features
+from wideflow.geometry.pyramid import Grey, from_full, to_full
 from wideflow.types import View
 from wideflow.video.read import Video
 
@@ -126,8 +127,8 @@ def _levelled(picture: NDArray[np.uint8]) -> Grey:
 
 def sparse_matches(keys: Keys, key: int, sizes: Sequence[tuple[int, int]], count: int) -> Pixels | None:
     """Pixels of A and B whose SIFT descriptors match and that agree with one epipolar geometry."""
-    points = [detect(keys.grey[camera][key], sizes[camera], count) for camera in (0, 1)]
-    pairs = match(points[0], points[1])
+    points = [detect_features(keys.grey[camera][key], count, sizes[camera]) for camera in (0, 1)]
+    pairs = match_features(points[0], points[1])
     x, y = (points[c].xy[pairs[:, c]].astype(np.float64) for c in (0, 1))
     if len(x) < FEWEST:
         return None

@@ -22,7 +22,7 @@ _REGISTERED, _TOO_FEW_REGISTERED = 0.9, 0.5  # share of frames whose pose is fou
 # Focal lengths over the longer side: beyond the first lenses are rare and more likely a mistake; beyond the
 # second they must be known well, to _SURE_FOCAL
 _FOCAL_RANGE, _USUAL_RANGE, _SURE_FOCAL = (0.35, 4.0), (0.45, 1.6), 0.03
-_HALVES = 0.06  # relative difference of the focal lengths of two halves of a clip that has one lens
+_HALVES, _ZOOM = 0.015, 0.03  # relative difference of a focal length between the halves of the clip
 _PLANE = 0.75  # share of the matches that one plane may explain where lenses are to be found
 _LENS_OFF = 0.04  # of given focal lengths from what the videos say
 _TILT, _LARGEST_TILT = 0.02, 0.12  # relative error of depth that is said, and that is too much
@@ -73,7 +73,7 @@ class CalibrationReport:
     tilt : float
         Relative error of depth, up to scale, that the cameras leave: of nine pixels in ten it is smaller.
     halves : float
-        Relative difference of the focal lengths that the two halves of the clip give.
+        Relative change of a focal length from the first half of the clip to the second.
     lens_off : float
         Relative difference between focal lengths given and those that the videos would rather have.
     flat : float
@@ -233,12 +233,12 @@ def _about_lenses(report: CalibrationReport, sides: tuple[int, int]) -> Iterator
             f"One plane explains {report.flat:.0%} of what both cameras see; that tells no lens.",
             "Film things at different distances, or give the intrinsics.",
         )
-    unsure = max(report.focal_spread)
-    if report.halves > max(_HALVES, 4 * unsure):
+    grade = _grade(report.halves, _HALVES, _ZOOM)
+    if grade != "good":
         yield (
-            "poor",
-            f"The two halves of the clip give focal lengths that differ by {report.halves:.0%}.",
-            "Do not zoom, and switch off the stabiliser; or give the intrinsics.",
+            grade,
+            f"The focal length seems to change by {report.halves:.0%} between the two halves of the clip.",
+            "Do not zoom, and switch off the stabiliser.",
         )
     if report.lens_off > _LENS_OFF:
         yield (

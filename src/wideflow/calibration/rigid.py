@@ -16,6 +16,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from wideflow.calibration.lens import plain_camera
+from wideflow.geometry import unproject
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -75,7 +78,8 @@ def rigid_part(
     for view, place in zip(around, where, strict=True):
         points[place] = view.points
         weight[place] = np.maximum(weight[place], area_weight(view.xy, sizes[view.camera]))
-    rays = [_rays(view.xy, lenses[view.camera]) for view in around]
+    cameras = [plain_camera("", size, lens) for size, lens in zip(sizes, lenses, strict=True)]
+    rays = [unproject(cameras[view.camera], view.xy)[:, :2] for view in around]
     drawn = np.flatnonzero(count >= max(2, _SEEN * np.percentile(count, 90)))
     if len(drawn) < _FEWEST:
         return None
@@ -139,15 +143,6 @@ def _chosen(bodies: list[_Body]) -> Ints | None:
         return body.area * (_PLANE if body.flat else 1.0) / (1 + body.motion / _RESTLESS)
 
     return max(bodies, key=likely).number
-
-
-def _rays(xy: Floats, lens: Floats) -> Floats:
-    """Normalised coordinates (N, 2), the distortion undone by two steps: a few pixels do not matter here."""
-    bent = (xy - lens[1:3]) / np.exp(lens[0])
-    rays = bent
-    for _ in range(3):
-        rays = bent / (1 + lens[3] * (rays**2).sum(axis=1, keepdims=True))
-    return np.asarray(rays)
 
 
 def area_weight(xy: Floats, size: tuple[int, int]) -> Floats:

@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.calibration.pictures import Grey, from_full, to_full
+from wideflow.geometry.pyramid import Grey, from_full, to_full
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from wideflow.calibration.features import match
 from wideflow.check.moments import Still
 from wideflow.geometry import sampson_distance
+from wideflow.geometry.features import match_features
 
 Points = NDArray[np.float64]
 _NEAR = 1.5  # px off its line at which a match still agrees
@@ -86,7 +86,7 @@ class Agreement:
 
 def compare(first: Still, second: Still) -> Agreement | None:
     """Match two pictures; None where too few points are alike, or no geometry holds them together."""
-    pairs = match(first.points, second.points)
+    pairs = match_features(first.points, second.points)
     if len(pairs) < _FEWEST:
         return None
     x = first.points.xy[pairs[:, 0]].astype(np.float64)
@@ -99,7 +99,7 @@ def compare(first: Still, second: Still) -> Agreement | None:
         return None
     if F is None or F.shape != (3, 3) or H is None or not np.isfinite(F).all() or not np.isfinite(H).all():
         return None
-    on_lines = sampson_distance(F, x, y) < _NEAR**2
+    on_lines = np.abs(sampson_distance(F, x, y)) < _NEAR
     return Agreement(first, second, x, y, on_lines, _transfer_error(H, x, y) < tight, H)
 
 

@@ -29,7 +29,9 @@ _ZOOM = 1.08
 _BORDER_CHANGE = 0.01
 
 
-def judge(sync: Sync, clips: tuple[ClipMeasures, ClipMeasures], shared: Shared) -> tuple[Finding, ...]:
+def findings_about(
+    sync: Sync, clips: tuple[ClipMeasures, ClipMeasures], shared: Shared
+) -> tuple[Finding, ...]:
     """Findings in the order in which a run needs what they are about."""
     found = [_time(sync, clips), _frames(sync, clips, shared), _overlap(shared)]
     if shared.found and not shared.one_clip:

@@ -9,8 +9,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.calibration.features import Features, detect
 from wideflow.errors import FileError
+from wideflow.geometry.features import Features, detect_features
 from wideflow.sync import FramePairs
 from wideflow.video.read import Video
 
@@ -104,4 +104,4 @@ def _still(video: Video, index: int, step: Callable[[], None]) -> Still | None:
         size = round(video.size[0] * scale), round(video.size[1] * scale)
         picture = cv2.resize(picture, size, interpolation=cv2.INTER_AREA)
     grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
-    return Still(index, picture, grey, detect(grey, (grey.shape[1], grey.shape[0]), _FEATURES))
+    return Still(index, picture, grey, detect_features(grey, _FEATURES))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from wideflow.check.agreement import Agreement
+from wideflow.geometry import sampson_distance
 
 Floats = NDArray[np.float64]
 Lens = tuple[float, float]  # focal length as a share of the longer side, and k1
@@ -66,7 +67,7 @@ def fit_relative(moments: list[Agreement]) -> Relative | None:
     def residuals(parameters: Floats) -> Floats:
         lenses = _lenses(parameters)
         parts = [
-            _sampson(pair, lenses, *_moved(pair, step)) * (unit / _NOISE)
+            _off_lines(pair, lenses, *_moved(pair, step)) * (unit / _NOISE)
             for pair, step in zip(pairs, parameters[4:].reshape(-1, 5), strict=True)
         ]
         return np.concatenate(parts)
@@ -127,15 +128,12 @@ def _ideal(points: Floats, lens: Lens) -> Floats:
     return ideal * (1 - lens[1] * (ideal**2).sum(axis=1, keepdims=True))
 
 
-def _sampson(pair: _Pair, lenses: tuple[Lens, Lens], R: Floats, t: Floats) -> Floats:
+def _off_lines(pair: _Pair, lenses: tuple[Lens, Lens], R: Floats, t: Floats) -> Floats:
     """Signed distance of the matches from their lines, in shares of the longer side."""
     E = np.array([[0, -t[2], t[1]], [t[2], 0, -t[0]], [-t[1], t[0], 0]]) @ R
-    x, y = _ideal(pair.x, lenses[0]), _ideal(pair.y, lenses[1])
-    line_y, line_x = x @ E[:, :2].T + E[:, 2], y @ E[:2] + E[2]
-    off = (y * line_y[:, :2]).sum(axis=1) + line_y[:, 2]
-    steep = (line_y[:, :2] ** 2).sum(axis=1) / lenses[1][0] ** 2
-    steep += (line_x[:, :2] ** 2).sum(axis=1) / lenses[0][0] ** 2
-    return off / np.sqrt(np.maximum(steep, 1e-30))
+    (focal_x, _), (focal_y, _) = lenses
+    F = np.diag([1 / focal_y, 1 / focal_y, 1]) @ E @ np.diag([1 / focal_x, 1 / focal_x, 1])
+    return sampson_distance(F, focal_x * _ideal(pair.x, lenses[0]), focal_y * _ideal(pair.y, lenses[1]))
 
 
 def _ray_angle(pair: _Pair, lenses: tuple[Lens, Lens], R: Floats) -> float:

@@ -85,10 +85,10 @@ def run(
     import numpy as np
 
     from wideflow.files import read_intrinsics, read_rig, write_bytes, write_rig
-    from wideflow.judge import calibration_doubts, sync_finding
     from wideflow.pipeline.moments import choose_pairs
     from wideflow.pipeline.prepare import described_sync
     from wideflow.verdict import Verdict
+    from wideflow.verdict.judge import calibration_doubts, sync_finding
     from wideflow.video.read import Video
     from wideflow.video.same import require_two_clips
 
@@ -182,7 +182,7 @@ def _synchronised(
     import numpy as np
 
     from wideflow.calibration.steps import Steps, video_state
-    from wideflow.fingerprint import fingerprint
+    from wideflow.files.fingerprint import fingerprint
     from wideflow.pipeline.prepare import sync_fields, sync_from_fields
     from wideflow.sync import FramePairs, synchronise
 

@@ -62,7 +62,7 @@ def run(
     with show_progress(quiet) as progress:
         progress(0, 1, "loading (the first run compiles for about a minute)")
         if experiment == "filling":
-            from wideflow.evaluate.filling import evaluate_filling
+            from wideflow.evaluate.experiments.filling import evaluate_filling
 
             rows = evaluate_filling(root, out, stages.fill, progress)
         elif methods or results is not None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from wideflow.evaluate.handheld import read_handheld
 from wideflow.files import write_rig
+from wideflow.handheld import read_handheld
 from wideflow.synth import SynthConfig, render
 
 SCENE = SynthConfig(angle=12, frames=34, fps=30, size=(640, 360), seed=21, offset=0.231, video=True)

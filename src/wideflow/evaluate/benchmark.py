@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wideflow.config import Config
-from wideflow.evaluate.datasets import handheld_samples
+from wideflow.evaluate.datasets.handheld import handheld_samples
 from wideflow.evaluate.methods import Method, method, stored, with_depth
 from wideflow.evaluate.panels import panels
 from wideflow.evaluate.run_dataset import mean_rows, write_headlines
-from wideflow.evaluate.score import score
+from wideflow.evaluate.score_sample import score_sample
 from wideflow.evaluate.table import Row, open_folder, write_tables
 from wideflow.files import write_image
 from wideflow.files.disk import AnyPath
@@ -53,7 +53,7 @@ def evaluate_methods(
         for number, (name, run) in enumerate(methods):
             progress(done * len(methods) + number, len(sources) * len(methods), f"{source.name}: {name}")
             found.append(with_depth(sample, run(sample)))
-        rows += [{"scene": source.name, "method": one.stage, **score(sample, one)} for one in found]
+        rows += [{"scene": source.name, "method": one.stage, **score_sample(sample, one)} for one in found]
         write_image(folder / f"{source.name.replace(' ', '_')}.png", panels(sample, found))
     rows += mean_rows(rows, "method")
     write_tables(folder, "handheld", rows)

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from wideflow.config import Config
 from wideflow.errors import FileError, InputError
+from wideflow.evaluate.datasets.sample import Field, Picture, Sample, require_folder
 from wideflow.evaluate.rectify import rectify
-from wideflow.evaluate.sample import Field, Picture, Sample, require_folder
 from wideflow.evaluate.stages import StageResult, run_stages
 from wideflow.files import read_flow
 from wideflow.files.disk import AnyPath
 from wideflow.geometry import pixel_grid
-from wideflow.refine import Evidence, lift_stereo
+from wideflow.lift import Evidence, lift_stereo
 from wideflow.results import Result
 
 Grey = NDArray[np.uint8]

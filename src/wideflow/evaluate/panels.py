@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.evaluate.sample import Field, Sample
+from wideflow.evaluate.datasets.sample import Field, Sample
 from wideflow.evaluate.stages import StageResult
 from wideflow.report.colours import depth_colours, flow_colours
 

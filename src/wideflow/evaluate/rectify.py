@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.errors import InputError
-from wideflow.evaluate.sample import Field, Picture
+from wideflow.evaluate.datasets.sample import Field, Picture
 from wideflow.geometry import pixel_grid
 from wideflow.types import View
 

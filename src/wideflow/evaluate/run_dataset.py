@@ -9,7 +9,7 @@ from wideflow.config import Config
 from wideflow.evaluate.charts import Chart, draw
 from wideflow.evaluate.datasets import DATASETS
 from wideflow.evaluate.panels import panels
-from wideflow.evaluate.score import score
+from wideflow.evaluate.score_sample import score_sample
 from wideflow.evaluate.stages import run_stages
 from wideflow.evaluate.table import Row, open_folder, write_tables
 from wideflow.files import write_bytes, write_image
@@ -58,7 +58,7 @@ def evaluate_dataset(
         sample = source.load()
         results = run_stages(sample, config, stage)
         rows += [
-            {"scene": source.name, "stage": result.stage, **score(sample, result, dataset.kitti)}
+            {"scene": source.name, "stage": result.stage, **score_sample(sample, result, dataset.kitti)}
             for result in results
         ]
         write_image(folder / f"{source.name.replace(' ', '_')}.png", panels(sample, results))

@@ -10,17 +10,12 @@ from numpy.typing import NDArray
 
 from wideflow.config import Config
 from wideflow.errors import InputError
-from wideflow.evaluate.sample import Field, Mask, Sample
+from wideflow.evaluate.datasets.sample import Field, Mask, Sample
+from wideflow.geometry.flow_loop import close_loop
+from wideflow.lift import lift_flows
 from wideflow.matching import match
 from wideflow.pipeline.moment import FilledFlow, Moment, StepFlows
-from wideflow.pipeline.step import (
-    fill_match,
-    find_seen,
-    ideal_moment,
-    join_flows,
-    match_loop,
-)
-from wideflow.refine import close_loop, lift_flows
+from wideflow.pipeline.step import fill_match, find_seen, ideal_moment, join_flows, match_loop
 
 STAGES = ("match", "fill", "refine")
 

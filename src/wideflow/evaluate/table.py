@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from wideflow import __version__
 from wideflow.errors import FileError
-from wideflow.evaluate.score import COLUMNS, MORE_IS_BETTER, NOT_COMPARED
+from wideflow.evaluate.score_sample import COLUMNS, MORE_IS_BETTER, NOT_COMPARED
 from wideflow.files import write_bytes
 from wideflow.files.disk import AnyPath, read_bytes
 

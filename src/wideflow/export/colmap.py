@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wideflow.export.moments import Cloud, cloud, rig_frame
 from wideflow.export.options import ExportOptions
-from wideflow.export.pictures import picture_name, write_pictures
+from wideflow.export.picture_files import picture_name, write_pictures
 from wideflow.export.pinhole import check_no_skew
 from wideflow.export.target import target_folder
 from wideflow.files import ColmapImage, ColmapModel, ColmapPoints, write_colmap

@@ -8,7 +8,7 @@ from typing import Any
 
 from wideflow.export.moments import cloud, rig_frame, seconds
 from wideflow.export.options import ExportOptions
-from wideflow.export.pictures import picture_name, write_pictures
+from wideflow.export.picture_files import picture_name, write_pictures
 from wideflow.export.pinhole import check_no_skew, opengl_pose
 from wideflow.export.target import target_folder
 from wideflow.files import PointCloud, write_bytes, write_ply

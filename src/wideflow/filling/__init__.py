@@ -9,7 +9,7 @@ from wideflow.config import FillConfig
 from wideflow.errors import InputError
 from wideflow.filling.completion import complete_by_colour, complete_by_diffusion
 from wideflow.filling.occlusion import find_occluded
-from wideflow.pictures import checked_picture
+from wideflow.geometry.picture import checked_picture
 from wideflow.types import Flow
 
 __all__ = ["fill", "find_occluded"]

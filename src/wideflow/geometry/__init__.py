@@ -7,6 +7,7 @@ from wideflow.geometry.camera import (
     inside_picture,
     pixel_grid,
     project,
+    undistort_points,
     undistortion_maps,
     unproject,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "sampson_distance",
     "triangulate",
     "truth_flows",
+    "undistort_points",
     "undistortion_maps",
     "unproject",
     "world_to_camera",

@@ -123,6 +123,25 @@ def undistortion_maps(
     return np.ascontiguousarray(source[..., 0]), np.ascontiguousarray(source[..., 1]), valid
 
 
+def undistort_points(camera: Camera, pixels: ArrayLike) -> Floats:
+    """Where a pinhole camera with the same K sees what a camera sees at some pixels.
+
+    Parameters
+    ----------
+    camera : Camera
+        With any distortion.
+    pixels : (..., 2) array_like
+        Of its picture.
+
+    Returns
+    -------
+    (..., 2) float64
+        Pixels of `ideal_camera`; NaN where the lens shows nothing.
+    """
+    pixels = np.asarray(pixels, dtype=np.float64)
+    return pixels if camera.is_pinhole else project(ideal_camera(camera), unproject(camera, pixels))
+
+
 def inside_picture(camera: Camera, pixels: ArrayLike) -> NDArray[np.bool_]:
     """Whether pixels (..., 2) lie in the picture, which spans -0.5 .. W - 0.5; NaN does not."""
     pixels = np.asarray(pixels)

@@ -115,28 +115,28 @@ def epipolar_directions(epipole: ArrayLike, pixels: ArrayLike) -> Floats:
 
 
 def sampson_distance(F: ArrayLike, x: ArrayLike, y: ArrayLike) -> Floats:
-    """Squared Sampson distance of matches to the epipolar geometry (paper eq. 4 without its weight).
+    """Signed Sampson distance of matches to the epipolar geometry: the root of the paper's eq. 4, unweighted.
 
     Parameters
     ----------
-    F : (3, 3) array_like
-        Fundamental matrix of any scale.
+    F : (3, 3) or (T, 3, 3) array_like
+        One fundamental matrix, or T of them, of any scale.
     x, y : (..., 2) array_like
-        Pixels in pictures 1 and 2.
+        Pixels in pictures 1 and 2; for T matrices (N, 2), or (T, N, 2) where they differ.
 
     Returns
     -------
     (...) float64
-        Square pixels; zero where x and y are both epipoles.
+        Pixels, of one sign on either side of the line; zero where x and y are both epipoles.
     """
     F = np.asarray(F, dtype=np.float64)
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    line2 = x @ F[:, :2].T + F[:, 2]
-    line1 = y @ F[:2, :2] + F[2, :2]
+    line2, line1 = _lines(F, x), _lines(np.swapaxes(F, -1, -2), y)
     residual = y[..., 0] * line2[..., 0] + y[..., 1] * line2[..., 1] + line2[..., 2]
     slope = line2[..., 0] ** 2 + line2[..., 1] ** 2 + line1[..., 0] ** 2 + line1[..., 1] ** 2
-    rounding = 1e-28 * (np.sum(F[:2, 2] ** 2) + np.sum(F[2, :2] ** 2))
-    return residual**2 / np.where(slope <= rounding, np.inf, slope)
+    rounding = 1e-28 * (np.sum(F[..., :2, 2] ** 2, axis=-1) + np.sum(F[..., 2, :2] ** 2, axis=-1))
+    limit = rounding if F.ndim == 2 else rounding[:, None]
+    return np.asarray(residual / np.sqrt(np.where(slope <= limit, np.inf, slope)))
 
 
 def _base(view1: View, view2: View) -> Floats:
@@ -150,9 +150,15 @@ def _base(view1: View, view2: View) -> Floats:
     return b
 
 
+def _lines(F: Floats, pixels: Floats) -> Floats:
+    """The lines F x of pixels (..., 2), as (..., 3)."""
+    offset = F[:, 2] if F.ndim == 2 else F[:, None, :, 2]
+    return pixels @ np.swapaxes(F[..., :2], -1, -2) + offset
+
+
 def _line_directions(F: Floats, pixels: Floats) -> Floats:
     """Unit directions of the lines F x, (N, 2): the line (a, b, c) runs along (-b, a)."""
-    line = pixels @ F[:, :2].T + F[:, 2]
+    line = _lines(F, pixels)
     direction = np.stack([-line[:, 1], line[:, 0]], axis=-1)
     length = np.linalg.norm(direction, axis=-1, keepdims=True)
     return direction / np.where(length > 0, length, np.inf)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wideflow.errors import InputError
-from wideflow.geometry.camera import ideal_camera, project, unproject
+from wideflow.geometry.camera import ideal_camera, undistort_points, unproject
 from wideflow.geometry.epipolar import fundamental_matrix
 from wideflow.geometry.pose import camera_to_world, relative_pose, world_to_camera
 from wideflow.types import View
@@ -60,7 +60,7 @@ def triangulate(view1: View, view2: View, x1: ArrayLike, x2: ArrayLike) -> Trian
     -------
     Triangulation
     """
-    x1, x2 = _undistorted(view1, x1), _undistorted(view2, x2)
+    x1, x2 = undistort_points(view1.camera, x1), undistort_points(view2.camera, x2)
     if x1.shape != x2.shape or x1.shape[-1:] != (2,):
         raise InputError(f"triangulation needs pixels in pairs, not {x1.shape} and {x2.shape}")
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -71,14 +71,6 @@ def triangulate(view1: View, view2: View, x1: ArrayLike, x2: ArrayLike) -> Trian
         points = camera_to_world(view1, ray1 * depth1[..., None])
         covariance = _inverse_symmetric(_information(view1, points) + _information(view2, points))
     return Triangulation(points, covariance, angle, in_front=(depth1 > 0) & (depth2 > 0))
-
-
-def _undistorted(view: View, pixels: ArrayLike) -> Floats:
-    """Where a pinhole camera with the same K sees the pixels."""
-    pixels = np.asarray(pixels, dtype=np.float64)
-    if view.camera.is_pinhole:
-        return pixels
-    return project(ideal_camera(view.camera), unproject(view.camera, pixels))
 
 
 def _satisfy_epipolar_constraint(F: Floats, x1: Floats, x2: Floats) -> tuple[Floats, Floats]:

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from wideflow.config import MatchConfig
 from wideflow.errors import InputError
 from wideflow.geometry import PairGeometry, forward_backward_error, pixel_grid
+from wideflow.geometry.picture import checked_picture
 from wideflow.matching.colour import ColourTransform
 from wideflow.matching.fundamental import estimate_geometry, reestimate_geometry
 from wideflow.matching.passes import run_passes
 from wideflow.matching.polish import polish
-from wideflow.pictures import checked_picture
 from wideflow.types import Flow, View
 
 OCCLUDED = 3.0  # px between a pixel and its way there and back, from which it counts as occluded

@@ -1,7 +1,6 @@
 """Matching cost of one pixel pair (paper, equations 1 to 4), as functions that the kernels inline.
 
-Descriptors are (rows, columns, 128) uint8, byte ``k * 16 + h`` being bin k of histogram h, so that sixteen
-histograms are compared side by side in vector registers. Colours are (rows, columns, 4) uint8, those of the
+Descriptors are those of `wideflow.descriptors`. Colours are (rows, columns, 4) uint8, those of the
 source already transformed to the target's. ``weights`` is (w_D, cap, w_C, w_E) with w_D and w_C in the units
 of bytes: see `byte_weights`.
 """
@@ -13,7 +12,8 @@ import math
 import numpy as np
 from numba import njit
 
-BINS = 8  # H: orientations in a histogram, a constant of the compiled loops
+from wideflow.descriptors.distance import daisy_distance
+
 IMPOSSIBLE = np.float32(1e9)  # cost of leaving the picture
 
 
@@ -21,24 +21,6 @@ def byte_weights(daisy: float, cap: float, colour: float, epipolar: float) -> tu
     """Weights for unit-norm histograms and colours in 0..1, scaled to their bytes."""
     scale = 255.0**2
     return np.float32(daisy / scale), np.float32(cap * scale), np.float32(colour / 255), np.float32(epipolar)
-
-
-@njit(cache=True, inline="always", fastmath=True)
-def daisy_distance(a, y, x, b, ty, tx, cap):
-    """Sum over the histograms of two pixels of their squared distance, each at most ``cap``.
-
-    The cap keeps a descriptor useful where a part of it lies across an occlusion edge or the border.
-    """
-    total = np.float32(0)
-    n = a.shape[2] // BINS
-    for h in range(n):
-        s = np.int32(0)
-        for k in range(BINS):
-            # the casts keep Numba from widening to 64 bits, which would halve the speed
-            d = np.int32(np.int32(a[y, x, k * n + h]) - np.int32(b[ty, tx, k * n + h]))
-            s = np.int32(s + np.int32(d * d))
-        total += min(np.float32(s), cap)
-    return total
 
 
 @njit(cache=True, inline="always", fastmath=True)

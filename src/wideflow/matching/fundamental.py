@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from wideflow.errors import InputError
 from wideflow.geometry import PairGeometry, forward_backward_error
-from wideflow.matching.level import grey_bytes
+from wideflow.geometry.features import detect_features, match_features
+from wideflow.geometry.picture import grey_bytes
 
 Points = NDArray[np.float64]
+_FEATURES = 8000
 _FEWEST = 16  # inliers below which a fundamental matrix is chance
 _SAMPLE = 30_000  # dense matches that are enough (the paper's number)
 
@@ -27,24 +29,12 @@ def estimate_geometry(pictures: tuple[NDArray[np.float32], NDArray[np.float32]])
     InputError
         Too few matches agree on any geometry.
     """
-    keypoints, descriptors = zip(*(_features(picture) for picture in pictures), strict=True)
-    found = 0
-    if min(len(points) for points in keypoints) >= _FEWEST:
-        nearest = cv2.BFMatcher(cv2.NORM_L2).knnMatch(descriptors[0], descriptors[1], k=2)
-        good = [pair[0] for pair in nearest if len(pair) == 2 and pair[0].distance < 0.8 * pair[1].distance]
-        good.sort(key=lambda m: m.distance)
-        x = keypoints[0][[m.queryIdx for m in good]].reshape(-1, 2)
-        y = keypoints[1][[m.trainIdx for m in good]].reshape(-1, 2)
-        # SIFT gives a place several orientations, and a plain one attracts many: each counts once
-        once = np.ones(len(good), np.bool_)
-        for points in (x, y):
-            first = np.zeros(len(points), np.bool_)
-            first[np.unique(np.rint(points), axis=0, return_index=True)[1]] = True
-            once &= first
-        x, y = x[once], y[once]
-        geometry, found = _robust_geometry(x, y)
-        if geometry is not None:
-            return geometry
+    features = [detect_features(grey_bytes(picture), _FEATURES) for picture in pictures]
+    pairs = match_features(*features)
+    x, y = (features[c].xy[pairs[:, c]].astype(np.float64) for c in (0, 1))
+    geometry, found = _robust_geometry(x, y)
+    if geometry is not None:
+        return geometry
     raise InputError(
         f"only {found} matches between the two pictures agree on where the cameras stood, which is too few; "
         "give the cameras with --rig, or use --kind optical"
@@ -86,11 +76,3 @@ def _robust_geometry(x: Points, y: Points, threshold: float = 1.0) -> tuple[Pair
     if count < max(_FEWEST, 0.1 * len(x)):
         return None, count
     return PairGeometry.from_fundamental(F, x[inliers], y[inliers]), count
-
-
-def _features(picture: NDArray[np.float32]) -> tuple[Points, NDArray[np.float32]]:
-    keypoints, descriptors = cv2.SIFT_create(8000).detectAndCompute(grey_bytes(picture), None)
-    points = np.array([keypoint.pt for keypoint in keypoints], np.float64).reshape(-1, 2)
-    if descriptors is None:
-        descriptors = np.zeros((0, 128), np.float32)
-    return points, descriptors

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.config import MatchConfig
+from wideflow.descriptors.daisy import Pattern, describe, gradient_maps
 from wideflow.geometry import PairGeometry
-from wideflow.matching.daisy import Pattern, describe, gradient_maps
+from wideflow.geometry.pyramid import scale_between, shrunk
 from wideflow.matching.slant import Slant, level_frames
 
 Picture = NDArray[np.float32]
@@ -62,9 +63,11 @@ def build_level(
     pictures: tuple[Picture, Picture], geometry: PairGeometry | None, halvings: int, config: MatchConfig
 ) -> Level:
     """The pair shrunk by 2 to the power of ``halvings``, described along its epipolar lines."""
-    small = tuple(_shrunk(picture, halvings) for picture in pictures)
+    small = tuple(shrunk(picture, halvings) for picture in pictures)
     if geometry is not None:
-        geometry = geometry.rescaled(*(_scale(a, b) for a, b in zip(pictures, small, strict=True)))
+        geometry = geometry.rescaled(
+            *(scale_between(a.shape, b.shape) for a, b in zip(pictures, small, strict=True))
+        )
     pattern, maps, descriptors = _pattern(config), [], []
     noises = _noise(pictures[0], config), _noise(pictures[1], config)
     for i, picture in enumerate(small):
@@ -103,21 +106,3 @@ def colour_bytes(picture: Picture) -> NDArray[np.uint8]:
     out = np.zeros((*picture.shape[:2], 4), np.uint8)
     out[..., :3] = np.clip(picture * 255 + 0.5, 0, 255)
     return out
-
-
-def grey_bytes(picture: Picture) -> NDArray[np.uint8]:
-    """Brightness (h, w) uint8 of colours in 0..1, as OpenCV's algorithms take it."""
-    return (cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY) * 255 + 0.5).astype(np.uint8)
-
-
-def _shrunk(picture: Picture, halvings: int) -> Picture:
-    if halvings == 0:
-        return picture
-    height, width = (-(-side // 2**halvings) for side in picture.shape[:2])
-    return cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA)
-
-
-def _scale(large: Picture, small: Picture) -> NDArray[np.float64]:
-    """Pixels of the large picture to those of the small one, centres at integers."""
-    sy, sx = (a / b for a, b in zip(small.shape[:2], large.shape[:2], strict=True))
-    return np.array([[sx, 0, (sx - 1) / 2], [0, sy, (sy - 1) / 2], [0, 0, 1]])

@@ -14,20 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.config import MatchConfig, PassesConfig
+from wideflow.descriptors.daisy import texture
 from wideflow.geometry import PairGeometry, forward_backward_error
 from wideflow.matching import pmbp
 from wideflow.matching.colour import ColourTransform, fit_colour_transform
 from wideflow.matching.cost import byte_weights
-from wideflow.matching.daisy import texture
 from wideflow.matching.level import Level, Picture, build_level, colour_bytes, level_count
-from wideflow.matching.particles import (
-    Direction,
-    Flows,
-    enlarged,
-    exchange,
-    shrunk_start,
-    start_direction,
-)
+from wideflow.matching.particles import Direction, Flows, enlarged, exchange, shrunk_start, start_direction
 from wideflow.matching.settle import surroundings
 from wideflow.matching.slant import Slant, fit_slant
 

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.matching.level import grey_bytes
+from wideflow.geometry.picture import grey_bytes
 
 
 def polish(

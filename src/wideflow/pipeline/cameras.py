@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from wideflow.calibration import Calibration
 from wideflow.calibration import calibrate as calibrate_with
-from wideflow.calibration.answer import Pairs
+from wideflow.calibration.solution import Pairs
 from wideflow.config import CalibrateConfig, MatchConfig
 from wideflow.matching import match
 from wideflow.progress import Progress

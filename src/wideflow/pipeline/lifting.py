@@ -5,17 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from wideflow.geometry.flow_loop import FlowLoop
+from wideflow.lift import Evidence, Lifted, LiftedStereo, camera_spread, lift_flows, lift_stereo, match_noise
 from wideflow.pipeline.moment import FilledFlow, Moment
-from wideflow.refine import (
-    Evidence,
-    FlowLoop,
-    Lifted,
-    LiftedStereo,
-    camera_spread,
-    lift_flows,
-    lift_stereo,
-    match_noise,
-)
 
 _UNREFINED = 0.3  # px by which refinement would move a match, about
 

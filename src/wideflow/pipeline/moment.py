@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.refine import CameraDoubt
+from wideflow.lift import CameraDoubt
 from wideflow.types import RigFrame
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from wideflow.config import Config
-from wideflow.fingerprint import fingerprint
+from wideflow.files.fingerprint import fingerprint
 from wideflow.types import Rig, View
 
 FLOWS = ("stereo", "optical_a", "optical_b")

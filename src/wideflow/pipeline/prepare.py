@@ -14,11 +14,10 @@ from wideflow.calibration import Calibration, check_rig, fit_rig, scaled
 from wideflow.check import check_clips
 from wideflow.config import Config
 from wideflow.errors import InputError
+from wideflow.files.fingerprint import content_hash, fingerprint
 from wideflow.files.place import Place
 from wideflow.files.rig import rig_from_bytes, rig_to_bytes
-from wideflow.fingerprint import content_hash, fingerprint
 from wideflow.geometry import baseline, ideal_camera
-from wideflow.judge import calibration_doubts, sync_finding
 from wideflow.pipeline.cameras import calibrate
 from wideflow.pipeline.moments import asked_moments, calibration_pairs, choose_pairs
 from wideflow.pipeline.plan import Plan
@@ -28,6 +27,7 @@ from wideflow.progress import Progress
 from wideflow.sync import FramePairs, Sync, pair_frames, synchronise
 from wideflow.types import Camera, Rig, RigFrame, View
 from wideflow.verdict import Finding, findings_from, require_trust
+from wideflow.verdict.judge import calibration_doubts, sync_finding
 from wideflow.video.read import Video
 from wideflow.video.same import require_two_clips
 

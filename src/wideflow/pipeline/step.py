@@ -14,14 +14,16 @@ from wideflow.config import Config
 from wideflow.errors import InputError
 from wideflow.filling import fill, find_occluded
 from wideflow.geometry import fundamental_matrix
+from wideflow.geometry.flow_loop import carry_stereo, close_loop
+from wideflow.geometry.picture import checked_picture
+from wideflow.lift import LiftedStereo
 from wideflow.matching import Match, match
 from wideflow.matching.colour import ColourTransform
-from wideflow.pictures import checked_picture
 from wideflow.pipeline.lifting import lift_moment, lift_step
 from wideflow.pipeline.moment import FilledFlow, Moment, StepFlows
 from wideflow.pipeline.undistort import undistorted
 from wideflow.progress import Progress
-from wideflow.refine import LiftedStereo, carry_stereo, close_loop, refine_flows
+from wideflow.refine import refine_flows
 from wideflow.types import Flow, Rig, RigFrame, SceneFlow
 
 Floats = NDArray[np.float32]

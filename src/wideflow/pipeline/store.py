@@ -15,9 +15,9 @@ from wideflow.errors import FileError
 from wideflow.files.disk import AnyPath
 from wideflow.files.place import Place, make_folder
 from wideflow.files.rig import rig_to_bytes
+from wideflow.lift import LiftedStereo
 from wideflow.pipeline.moment import FilledFlow, Moment
 from wideflow.pipeline.step import Step
-from wideflow.refine import LiftedStereo
 from wideflow.results import ARRAYS, STEPS
 from wideflow.types import Camera, Rig, SceneFlow
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from wideflow.errors import InputError
 from wideflow.files.place import Place
+from wideflow.lift import CameraDoubt, LiftedStereo
 from wideflow.matching import match
 from wideflow.matching.colour import ColourTransform
 from wideflow.pipeline.lifting import lift_moment
@@ -22,7 +23,6 @@ from wideflow.pipeline.step import clock, fill_match, join_flows
 from wideflow.pipeline.store import Store
 from wideflow.pipeline.undistort import Undistorter
 from wideflow.pipeline.work import Arrays, Work
-from wideflow.refine import CameraDoubt, LiftedStereo
 from wideflow.types import Flow, SceneFlow
 from wideflow.video.read import Video
 

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from wideflow.config import RefineConfig
 from wideflow.errors import InputError
+from wideflow.geometry.flow_loop import FlowLoop
+from wideflow.geometry.pyramid import resized_flow, resized_mask, scale_between, shrunk
 from wideflow.refine.energy import Energy
-from wideflow.refine.flow_loop import FlowLoop
-from wideflow.refine.pyramid import resized_flow, resized_mask, scale_between, shrunk
 
 _HALVINGS = 4  # times that a step which raises the energy is halved before the level is done
 Field = NDArray[np.float32]

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.judge import Shares
 from wideflow.report.charts import bars, flattened, line_chart, series_words, table
 from wideflow.results import Result
 from wideflow.verdict import Verdict
+from wideflow.verdict.judge import Shares
 
 _MARKS = {"good": "✓", "weak": "!", "poor": "✕"}
 # what `wideflow.demo.score.DemoScore` measures

@@ -1,6 +1,6 @@
 """When: the time offset between two clips, by sound, then by pictures."""
 
-from wideflow.sync.answer import Sync, synchronise
+from wideflow.sync.offset import Sync, synchronise
 from wideflow.sync.pairing import FramePairs, pair_frames
 
 __all__ = ["FramePairs", "Sync", "pair_frames", "synchronise"]

@@ -9,56 +9,22 @@ fraction of a frame; true ones agree, wrong matches do not.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.sync.fundamental import fit_fundamental, sampson_distance
+from wideflow.geometry import sampson_distance
+from wideflow.sync.fundamental import fit_fundamental
 
 Grey = NDArray[np.uint8]
 Points = NDArray[np.float64]
-_FEATURES = 2000
-_RATIO = 0.85  # of the distances to the nearest and second-nearest descriptor
 _FEWEST = 16  # still points below which a fundamental matrix is chance
 _INLIER = 1.5  # px
 _STILL = 2.0  # px: a point that stays this near to its line does not move
 _SLOWEST = 0.5  # px a frame at which a line must be crossed
 _WINDOW = (15, 15)
 _LEVELS = 3
-
-
-@dataclass(frozen=True, eq=False)
-class Features:
-    """SIFT points (N, 2) of a picture and their descriptors (N, 128), of unit length."""
-
-    points: NDArray[np.float32]
-    descriptors: NDArray[np.float32]
-
-
-def features(grey: Grey) -> Features:
-    """SIFT with the square root of its histograms (Arandjelovic and Zisserman 2012)."""
-    found, histograms = cv2.SIFT_create(_FEATURES, contrastThreshold=0.02).detectAndCompute(grey, None)
-    points = np.array([keypoint.pt for keypoint in found], np.float32).reshape(-1, 2)
-    if histograms is None:
-        return Features(points, np.zeros((0, 128), np.float32))
-    return Features(points, np.sqrt(histograms / np.maximum(histograms.sum(axis=1, keepdims=True), 1e-9)))
-
-
-def match_features(a: Features, b: Features) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Indices into both of the pairs that are nearest to each other and clearly nearer than the next."""
-    if min(len(a.points), len(b.points)) < _FEWEST:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    similar = a.descriptors @ b.descriptors.T
-    rows = np.arange(len(similar))
-    nearest, back = similar.argmax(axis=1), similar.argmax(axis=0)
-    first = similar[rows, nearest]
-    similar[rows, nearest] = -1
-    second = similar.max(axis=1)
-    clear = 2 - 2 * first < _RATIO**2 * np.maximum(2 - 2 * second, 1e-9)
-    chosen = np.flatnonzero(clear & (back[nearest] == rows))
-    return chosen, nearest[chosen]
 
 
 def follow(window: Mapping[int, Grey], anchor: int, reach: int, points: NDArray[np.float32]) -> Points:
@@ -111,7 +77,7 @@ def crossings(x: Points, tracks: Points) -> tuple[NDArray[np.float64], NDArray[n
         return None
     if F is None or F.shape != (3, 3) or not np.isfinite(F).all():
         return None
-    inlier = np.abs(sampson_distance(F[None], x, tracks[middle : middle + 1])[0]) < _INLIER
+    inlier = np.abs(sampson_distance(F, x, tracks[middle])) < _INLIER
     if np.count_nonzero(inlier) < max(_FEWEST, 0.25 * len(x)):
         return None
     still = inlier

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from wideflow.geometry import sampson_distance
+
 Points = NDArray[np.float64]
 _ROUNDS = 3
 _FINEST = 0.2  # px: no residual spread is believed to be below this
@@ -44,14 +46,6 @@ def fit_fundamental(x: Points, y: Points) -> NDArray[np.float64]:
         weight = seen / (1 + (distance / (2 * spread[:, None])) ** 2) ** 2
     F[seen.sum(axis=1) < 8] = np.nan
     return F
-
-
-def sampson_distance(F: NDArray[np.float64], x: Points, y: Points) -> NDArray[np.float64]:
-    """Signed first-order distance (T, N) in px of matches (N, 2), (T, N, 2) from F (T, 3, 3)."""
-    hx, hy = _homogeneous(x), _homogeneous(y)
-    lines_y, lines_x = hx @ F.transpose(0, 2, 1), hy @ F
-    steep = (lines_y[..., :2] ** 2).sum(axis=-1) + (lines_x[..., :2] ** 2).sum(axis=-1)
-    return (hy * lines_y).sum(axis=-1) / np.sqrt(np.maximum(steep, 1e-30))
 
 
 def _homogeneous(points: Points) -> NDArray[np.float64]:

@@ -43,7 +43,7 @@ def render(
 
     See Also
     --------
-    wideflow.evaluate.handheld.read_handheld : reads the folder again.
+    wideflow.handheld.read_handheld : reads the folder again.
     """
     from wideflow.synth.studio import Studio
 

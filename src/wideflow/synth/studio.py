@@ -18,18 +18,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.evaluate.handheld import pose_fields, write_cameras, write_truth
 from wideflow.files import write_bytes, write_flow, write_image, write_rig
 from wideflow.geometry import ideal_camera, truth_flows
-from wideflow.synth.cameras import Hand, hands
+from wideflow.handheld import pose_fields, write_cameras, write_truth
+from wideflow.synth.camera.exposure import Shutter, render_picture, sample_rays
+from wideflow.synth.camera.hands import Hand, hands
+from wideflow.synth.camera.response import develop, meter, responses
 from wideflow.synth.config import SynthConfig
-from wideflow.synth.crowd import FADED, with_crowd
-from wideflow.synth.picture import Shutter, render_picture, sample_rays
 from wideflow.synth.places import place, place_name
-from wideflow.synth.response import develop, meter, responses
-from wideflow.synth.scene import Scene, State
-from wideflow.synth.shade import first_hits, radiance
-from wideflow.synth.trace import require_tracer
+from wideflow.synth.places.crowd import FADED, with_crowd
+from wideflow.synth.rendering.scene import Scene, State
+from wideflow.synth.rendering.shade import first_hits, radiance
+from wideflow.synth.rendering.trace import require_tracer
 from wideflow.synth.truth import render_truth
 from wideflow.types import Rig, RigFrame, Truth, View
 

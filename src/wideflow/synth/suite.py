@@ -14,7 +14,6 @@ from pathlib import Path
 
 from wideflow.synth.config import SynthConfig
 
-VERSION = 1
 _SEEDS = (101, 102, 103)  # a garden, a courtyard and a hall, in whichever order the seeds give them
 _BASE = SynthConfig(angle=15, seed=_SEEDS[0])
 

@@ -14,10 +14,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from wideflow.geometry import ideal_camera, inside_picture, project, world_to_camera
-from wideflow.synth.picture import BAND
-from wideflow.synth.scene import Scene, State
-from wideflow.synth.shade import first_hits
-from wideflow.synth.vector import blend, cross, row, sub
+from wideflow.synth.camera.exposure import BAND
+from wideflow.synth.rendering.scene import Scene, State
+from wideflow.synth.rendering.shade import first_hits
+from wideflow.synth.rendering.vector import blend, cross, row, sub
 from wideflow.types import Truth, View
 
 _NEARLY = 1 - 5e-4  # share of the way to a point that must be free for it to be seen: 2.5 mm at 5 m

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from wideflow.errors import InputError
-from wideflow.fingerprint import content_hash
+from wideflow.files.fingerprint import content_hash
 from wideflow.video.folder import list_pictures
 
 

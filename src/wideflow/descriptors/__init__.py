@@ -1,0 +1,1 @@
+"""DAISY descriptors and their distance: what matching compares pixels by."""

@@ -1,0 +1,28 @@
+"""Distance of two DAISY descriptors, as a function that the kernels of matching inline.
+
+Descriptors are (rows, columns, BINS * n) uint8, byte ``k * n + h`` being bin k of histogram h of n, so that
+the histograms are compared side by side in vector registers.
+"""
+
+import numpy as np
+from numba import njit
+
+BINS = 8  # H: orientations in a histogram, a constant of the compiled loops
+
+
+@njit(cache=True, inline="always", fastmath=True)
+def daisy_distance(a, y, x, b, ty, tx, cap):
+    """Sum over the histograms of two pixels of their squared distance, each at most ``cap``.
+
+    The cap keeps a descriptor useful where a part of it lies across an occlusion edge or the border.
+    """
+    total = np.float32(0)
+    n = a.shape[2] // BINS
+    for h in range(n):
+        s = np.int32(0)
+        for k in range(BINS):
+            # the casts keep Numba from widening to 64 bits, which would halve the speed
+            d = np.int32(np.int32(a[y, x, k * n + h]) - np.int32(b[ty, tx, k * n + h]))
+            s = np.int32(s + np.int32(d * d))
+        total += min(np.float32(s), cap)
+    return total

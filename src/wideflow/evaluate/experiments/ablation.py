@@ -1,0 +1,101 @@
+"""The paper's ablation of matching: what each ingredient is worth, seen by leaving it out."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+from wideflow.config import Config, MatchConfig, load_config
+from wideflow.evaluate.charts import Chart, draw
+from wideflow.evaluate.datasets.handheld import handheld_samples
+from wideflow.evaluate.panels import panels
+from wideflow.evaluate.run_dataset import mean_rows
+from wideflow.evaluate.score_sample import score_sample
+from wideflow.evaluate.stages import StageResult
+from wideflow.evaluate.table import Row, open_folder, write_tables
+from wideflow.files import write_bytes, write_image
+from wideflow.files.disk import AnyPath
+from wideflow.matching import match
+from wideflow.progress import Progress
+
+_PASSES = ("coarse", "middle", "final")
+# ingredient: settings that leave it out, in the stage match
+WITHOUT: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "epipolar term": {"weight_epipolar": 0.0, "search": "random"},
+    "search on the line": {"search": "random"},
+    "PMBP": {},  # plain PatchMatch: no pairwise weight in any pass
+    "colour transform": {"colour_transform": False},
+    "orientation": {"oriented": False},
+    "slant": {"slanted": False},
+    "coarse to fine": {"coarse_to_fine": False},
+    "cap": {"descriptor_cap": 2.0},
+    "exchange": {"exchange": False},
+    "polish": {"polish": False},
+}
+PRESETS = ("fast", "paper")
+_SHOWN = ("nothing", "epipolar term", "PMBP")
+
+
+def evaluate_ablation(
+    root: AnyPath, out: AnyPath, config: Config, progress: Progress = lambda *_: None
+) -> list[Row]:
+    """Match the first stereo pair of every handheld scene with one ingredient after the other left out.
+
+    Writes the tables, ``figure.svg`` and a picture a scene to ``out``: the truth, the whole method, the one
+    without the epipolar term and the one without PMBP (plain PatchMatch).
+    """
+    sources = handheld_samples(root)
+    folder = open_folder(out)
+    variants = {name: without(config.match, name) for name in WITHOUT}
+    variants |= {f"(preset {preset})": load_config(preset=preset).match for preset in PRESETS}
+    rows: list[Row] = []
+    for done, source in enumerate(sources):
+        sample = source.load()
+        shown = []
+        a, b = sample.pictures[:2]
+        for number, (name, settings) in enumerate(variants.items()):
+            progress(done * len(variants) + number, len(sources) * len(variants), f"{source.name}: {name}")
+            start = time.perf_counter()
+            found = match(a, b, "stereo", sample.frames[0].views, settings)
+            result = StageResult(name, stereo=found.forward.uv, seconds=time.perf_counter() - start)
+            rows.append({"scene": source.name, "without": name, **score_sample(sample, result)})
+            if name in _SHOWN:
+                shown.append(result)
+        write_image(folder / f"{source.name.replace(' ', '_')}.png", panels(sample, shown))
+    rows += mean_rows(rows, "without")
+    write_tables(folder, "ablation", rows)
+    write_bytes(folder / "figure.svg", _figure(rows).encode())
+    return rows
+
+
+def without(config: MatchConfig, ingredient: str) -> MatchConfig:
+    """The settings with one ingredient of `WITHOUT` left out."""
+    if ingredient == "PMBP":
+        weights: dict[str, Any] = {
+            f"{part}_pairwise": (0.0,) * len(getattr(config.stereo, f"{part}_pairwise")) for part in _PASSES
+        }
+        return replace(config, stereo=replace(config.stereo, **weights))
+    return replace(config, **WITHOUT[ingredient])
+
+
+def _figure(rows: list[Row]) -> str:
+    names = [name for name in WITHOUT if name != "search on the line"]
+    table = {(row["scene"], row["without"]): row for row in rows}
+    lines = {
+        str(scene): [float(table[scene, name]["stereo_bad3"]) for name in names]
+        for scene in dict.fromkeys(row["scene"] for row in rows)
+    }
+    charts = [
+        Chart(
+            f"Matching without ... ({scene})",
+            "left out",
+            "wrong by > 3 px, %",
+            names,
+            {scene: values},
+            bars=True,
+        )
+        for scene, values in lines.items()
+    ]
+    return draw(charts, columns=1, width=1000)

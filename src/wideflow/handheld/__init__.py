@@ -1,0 +1,7 @@
+"""The format of a scene with ground truth, which `wideflow.synth` writes and `wideflow.evaluate` reads."""
+
+from wideflow.handheld.cameras import pose_fields, write_cameras
+from wideflow.handheld.scene import HandheldScene, read_handheld
+from wideflow.handheld.truth import read_truth, write_truth
+
+__all__ = ["HandheldScene", "pose_fields", "read_handheld", "read_truth", "write_cameras", "write_truth"]

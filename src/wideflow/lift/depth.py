@@ -1,0 +1,145 @@
+"""From flows to depth and 3D motion: triangulate at t and at t + 1, and say how far to trust the result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wideflow.errors import InputError
+from wideflow.geometry import Triangulation, pixel_grid, triangulate, world_to_camera
+from wideflow.geometry.flow_loop import FlowLoop
+from wideflow.lift.confidence import Evidence, depth_confidence
+from wideflow.types import RigFrame
+
+SMALLEST_ANGLE = np.radians(0.2)  # between two rays; below it a pixel of error is half the depth or more
+_ROWS = 32  # triangulated at a time, to bound the memory
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Lifted:
+    """Geometry and motion of every pixel of picture A at t.
+
+    Attributes
+    ----------
+    depth : (H, W) float32
+        z in camera A at t, world units; NaN behind a camera or where the rays are nearly parallel.
+    motion : (H, W, 3) float32
+        From the point at t to the point at t + 1, world units; NaN where either is unknown.
+    covariance : (H, W, 3, 3) float32
+        Of the point at t, square world units, for noise of 1 px in every coordinate; to first order.
+    motion_covariance : (H, W, 3, 3) float32
+        Likewise of the motion, the noise of both moments taken as independent.
+    confidence : (H, W) float32
+        The chance that depth is within a percent; 0 where depth is unknown.
+    tilt : float
+        By how much of itself depth may be bent by what calibration does not know; 0 if that is not told.
+    """
+
+    depth: Floats
+    motion: Floats
+    covariance: Floats
+    motion_covariance: Floats
+    confidence: Floats
+    tilt: float = 0.0
+
+
+def lift_flows(
+    frame_t: RigFrame,
+    frame_t1: RigFrame,
+    flows: FlowLoop,
+    evidence: Evidence | None = None,
+) -> Lifted:
+    """Depth and motion from the flows of a time step.
+
+    Parameters
+    ----------
+    frame_t, frame_t1 : RigFrame
+        The two views at t and at t + 1, pinhole.
+    flows : FlowLoop
+        Refined or not.
+    evidence : Evidence, optional
+        How far to trust the stereo flow; only what is visible unless given.
+    """
+    height, width = flows.optical.shape[:2]
+    camera = frame_t.views[0].camera
+    if (height, width) != (camera.height, camera.width):
+        raise InputError(
+            f"flows of {width}x{height} pixels do not fit camera '{camera.name}' of "
+            f"{camera.width}x{camera.height}; give the flows of the calibrated picture"
+        )
+    grid = pixel_grid(width, height)
+    depth = np.empty((height, width), np.float32)
+    relative = np.empty((height, width), np.float32)
+    motion = np.empty((height, width, 3), np.float32)
+    covariance = np.empty((height, width, 3, 3), np.float32)
+    motion_covariance = np.empty((height, width, 3, 3), np.float32)
+
+    def lift(rows: slice) -> None:
+        x = grid[rows]
+        now = triangulate(*frame_t.views, x, x + flows.stereo[rows])
+        then = triangulate(*frame_t1.views, x + flows.optical[rows], x + flows.loop[rows])
+        known_now, known_then = _known(now), _known(then)
+        z = world_to_camera(frame_t.views[0], now.points)[..., 2]
+        depth[rows] = np.where(known_now, z, np.nan)
+        both = known_now & known_then
+        motion[rows] = np.where(both[..., None], then.points - now.points, np.nan)
+        covariance[rows] = np.where(known_now[..., None, None], now.covariance, np.nan)
+        motion_covariance[rows] = np.where(both[..., None, None], now.covariance + then.covariance, np.nan)
+        relative[rows] = np.where(known_now, _relative_noise(frame_t, now, z), np.inf)
+
+    _by_rows(lift, height)
+    judged = depth_confidence(relative, flows.stereo, evidence or Evidence(flows.stereo_visible))
+    return Lifted(depth, motion, covariance, motion_covariance, *judged)
+
+
+@dataclass(frozen=True, eq=False)
+class LiftedStereo:
+    """Depth (H, W) of every pixel of picture A, world units, NaN where unknown; the rest as in `Lifted`."""
+
+    depth: Floats
+    confidence: Floats
+    tilt: float = 0.0
+
+
+def lift_stereo(frame: RigFrame, stereo: Floats, evidence: Evidence) -> LiftedStereo:
+    """Depth from the stereo flow (H, W, 2) of one moment."""
+    height, width = stereo.shape[:2]
+    grid = pixel_grid(width, height)
+    depth = np.empty((height, width), np.float32)
+    relative = np.empty((height, width), np.float32)
+
+    def lift(rows: slice) -> None:
+        now = triangulate(*frame.views, grid[rows], grid[rows] + stereo[rows])
+        known = _known(now)
+        z = world_to_camera(frame.views[0], now.points)[..., 2]
+        depth[rows] = np.where(known, z, np.nan)
+        relative[rows] = np.where(known, _relative_noise(frame, now, z), np.inf)
+
+    _by_rows(lift, height)
+    return LiftedStereo(depth, *depth_confidence(relative, stereo, evidence))
+
+
+def _relative_noise(frame: RigFrame, found: Triangulation, depth: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standard deviation of depth for noise of 1 px in every coordinate, as a share of depth."""
+    axis = frame.views[0].R[2]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.sqrt(np.einsum("i,...ij,j", axis, found.covariance, axis)) / depth)
+
+
+def _by_rows(lift: Callable[[slice], None], height: int) -> None:
+    """Call ``lift`` for all rows, some at a time; NumPy lets other threads work while it does."""
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, 8)) as pool:
+        for _ in pool.map(lift, (slice(top, top + _ROWS) for top in range(0, height, _ROWS))):
+            pass
+
+
+def _known(found: Triangulation) -> NDArray[np.bool_]:
+    finite = np.isfinite(found.points).all(axis=-1)
+    return finite & found.in_front & (found.angle >= SMALLEST_ANGLE)

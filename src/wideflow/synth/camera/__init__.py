@@ -1,0 +1,1 @@
+"""What a phone does to a scene: lenses, hands, exposure, colours."""

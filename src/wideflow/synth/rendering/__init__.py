@@ -1,0 +1,1 @@
+"""Rays, surfaces and light."""

@@ -1,0 +1,1 @@
+"""Colours and relief of surfaces, painted by noise."""

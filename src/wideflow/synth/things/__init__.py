@@ -1,0 +1,1 @@
+"""What stands and moves in a place: meshes with materials."""
