@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -75,7 +76,7 @@ def test_the_lock_has_every_dependency_and_no_address() -> None:
     for line in lock.splitlines():
         if found := re.match(r"([\w.-]+)==([^\s;]+)", line):
             locked.setdefault(names.canonicalize_name(found[1]), []).append(found[2])
-    wanted = [*project["dependencies"], *sum(project["optional-dependencies"].values(), [])]
+    wanted = [*project["dependencies"], *chain.from_iterable(project["optional-dependencies"].values())]
     for requirement in map(requirements.Requirement, wanted):
         versions = locked.get(names.canonicalize_name(requirement.name), [])
         assert versions, f"{requirement.name} is not in constraints.txt: make lock"
@@ -91,9 +92,8 @@ def test_the_citation_names_software_and_paper() -> None:
     assert [author["family-names"] for author in paper["authors"]] == [
         "Richardt", "Kim", "Valgaerts", "Theobalt",
     ]  # fmt: skip
-    assert paper["title"] in " ".join(
-        (ROOT / "README.md").read_text(encoding="utf-8").replace(">", " ").split()
-    )
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").replace(">", " ")
+    assert paper["title"] in " ".join(readme.split())
     assert paper["year"] == 2016
 
 

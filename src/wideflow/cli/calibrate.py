@@ -15,7 +15,6 @@ from typer import Argument, Option
 from wideflow.cli.options import ConfigFile, Preset, Quiet, Settings, parse_frames, say
 from wideflow.config import Config, load_config
 from wideflow.errors import FileError, InputError
-from wideflow.files.place import make_folder
 from wideflow.progress import Progress, show_progress
 
 if TYPE_CHECKING:
@@ -85,6 +84,7 @@ def run(
     import numpy as np
 
     from wideflow.files import read_intrinsics, read_rig, write_bytes, write_rig
+    from wideflow.files.place import make_folder
     from wideflow.pipeline.moments import choose_pairs
     from wideflow.pipeline.prepare import described_sync
     from wideflow.verdict import Verdict
