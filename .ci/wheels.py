@@ -4,7 +4,8 @@
 
 On each Python of pyproject.toml that is on PATH or in pyenv, but for the one that runs this (it has the
 suite), the wheel is installed with the newest versions of what it needs; on the oldest Python, with the
-lowest that pyproject.toml allows. There .ci/smoke.py runs the demo and more. What was not found is named, not failed.
+lowest that pyproject.toml allows. There .ci/smoke.py runs the demo and more. What was not found is named,
+not failed.
 """
 
 from __future__ import annotations

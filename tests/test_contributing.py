@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import wideflow
+from conftest import SLOW_FILES, SLOW_TESTS
 from page_commands import ROOT, blocks, run_line
 from result_scenes import perfect_result
 
@@ -95,6 +96,16 @@ def test_the_citation_names_software_and_paper() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8").replace(">", " ")
     assert paper["title"] in " ".join(readme.split())
     assert paper["year"] == 2016
+
+
+def test_tests_that_are_said_to_be_slow_exist() -> None:
+    tests = ROOT / "tests"
+    for name in SLOW_FILES:
+        assert (tests / name).is_file(), name
+    for name, functions in SLOW_TESTS.items():
+        text = (tests / name).read_text(encoding="utf-8")
+        for function in functions:
+            assert f"def {function}(" in text, f"{name}: {function}"
 
 
 def test_pythons_that_were_tried_are_those_of_the_trial(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,6 +77,7 @@ def test_every_block_is_of_a_known_kind(page: Path) -> None:
         assert language in ("sh", "python", *OTHER_KINDS), body
 
 
+@pytest.mark.xdist_group("pages")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_commands_of_a_page_run(page: Path, shortened: Path) -> None:
     lines = command_lines(page)

@@ -19,6 +19,7 @@ README = ROOT / "README.md"
 SMALL = ["--size", "96x54", "--frames", "2", "--quiet"]
 
 
+@pytest.mark.xdist_group("pages")  # which share what they have computed
 def test_commands_and_python_of_the_readme_run_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
