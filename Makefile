@@ -12,13 +12,13 @@ demo: $(INSTALLED)
 	$(BIN)/wideflow demo -o demo-out
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 quick: $(INSTALLED)
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow"
 
 coverage: $(INSTALLED)
-	$(BIN)/python -m pytest -n auto --cov --cov-report=term --cov-report=html
+	$(BIN)/python -m pytest -n auto --dist loadgroup --cov --cov-report=term --cov-report=html
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check $(SOURCES)

@@ -1,8 +1,8 @@
 """The code blocks of README and docs, and a way to run their commands for real in seconds.
 
 Commands are run as they stand, in order, in one folder. What takes long gets options behind its own that make
-it shorter: fewer frames, smaller pictures, known cameras. The last of an option's values counts. The same look
-at the same two videos, or calibration of them, that several pages ask for is run for the first of them only.
+it shorter: fewer frames, smaller pictures, known cameras. The last of an option's values counts. A look
+at the two videos, or their calibration, that several pages ask for is run for the first of them only.
 """
 
 import re
