@@ -68,7 +68,7 @@ def main(source: Path, folder: Path) -> None:
     animation.frames = [np.ascontiguousarray(frame[..., ::-1]) for frame in moving_picture(result)]
     animation.durations = np.full(len(animation.frames), round(1000 / TURN.fps))
     with atomic_path(folder / "demo.webp") as temporary:
-        cv2.imwriteanimation(str(temporary), animation, [cv2.IMWRITE_WEBP_QUALITY, 60])
+        cv2.imwriteanimation(str(temporary), animation, [cv2.IMWRITE_WEBP_QUALITY, 45])
     for name in ("demo.jpg", "demo.webp"):
         print(f"{folder / name}: {(folder / name).stat().st_size / 1e6:.2f} MB")
 

@@ -62,6 +62,7 @@ def test_links_and_pictures_exist() -> None:
     for target in targets:
         assert (ROOT / target).is_file(), target
     assert (ROOT / "docs/images/synth.jpg").stat().st_size < 200_000
+    assert (ROOT / "docs/images/demo.webp").stat().st_size < 2_000_000
 
 
 @pytest.mark.parametrize("name", app.COMMANDS)
