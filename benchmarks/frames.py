@@ -1,4 +1,7 @@
-"""A whole time step: time of every stage in DeepFlows and against the paper's, and memory, by picture size.
+"""A time step of a video: time of every stage in DeepFlows and against the paper's, and memory, by size.
+
+Counted is what each further moment of a video costs: its stereo flow, the two optical flows from it, filling,
+refinement and lift. The moment at which a video ends costs a stereo flow and its filling more.
 
 Each size runs in a process of its own, so that its peak memory is its own.
 """
@@ -26,7 +29,7 @@ PAPER = {
     "fill": 7.0,
     "refine": 96.0,
 }
-STAGES = ("match stereo", "match optical_a", "match optical_b", "match stereo_next", "fill", "refine", "lift")
+STAGES = ("read", "match stereo", "match optical_a", "match optical_b", "fill", "refine", "lift")
 HEAD = "| size | stage | seconds | time / DeepFlow | paper / ours |\n|---|---|---|---|---|"
 _RUNS = 2
 
@@ -77,7 +80,7 @@ def measure(size: tuple[int, int]) -> dict[str, object]:
     best: dict[str, float] = {}
     for _ in range(_RUNS):  # the first compiles or loads the kernels
         step = compute_step(pictures, frames)
-        best = {stage: min(s, best.get(stage, s)) for stage, s in step.seconds.items()}
+        best = {stage: min(s, best.get(stage, s)) for stage, s in step.moments[0].items()}
     gigabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     errors = score_sample(sample, StageResult("step", stereo=step.scene.stereo_flow))
     unit = deepflow_seconds(sample.pictures[0], sample.pictures[1])

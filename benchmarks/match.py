@@ -22,6 +22,7 @@ from wideflow.geometry import PairGeometry
 from wideflow.handheld import HandheldScene, read_handheld
 from wideflow.matching import match
 from wideflow.matching.passes import run_passes
+from wideflow.pipeline.flows import match_film, match_pair
 from wideflow.synth import SynthConfig, render
 from wideflow.types import View
 
@@ -87,9 +88,16 @@ def pair_of(scene: HandheldScene, kind: str) -> Pair:
 def _row(name: str, pair: Pair) -> None:
     match(pair.first[:64, :64], pair.first[:64, :64], "optical")  # compiled before the clock starts
     start = time.perf_counter()
-    found = match(pair.first, pair.second, pair.kind, pair.views)
+    flow = _match(pair)
     seconds = time.perf_counter() - start
-    print_scores(name, pair, found.forward.uv, seconds / deepflow_seconds(pair.first, pair.second))
+    print_scores(name, pair, flow, seconds / deepflow_seconds(pair.first, pair.second))
+
+
+def _match(pair: Pair) -> np.ndarray:
+    """As a time step matches it."""
+    if pair.kind == "optical":
+        return match_film(MatchConfig(), pair.first, pair.second).uv
+    return match_pair(MatchConfig(), pair.first, pair.second, pair.views).uv
 
 
 def _stages(pair: Pair) -> None:
@@ -97,7 +105,8 @@ def _stages(pair: Pair) -> None:
     unit = deepflow_seconds(pair.first, pair.second)
     geometry = None if pair.views is None else PairGeometry.from_views(*pair.views)
     total, start = 0.0, time.perf_counter()
-    for matches in run_passes((pair.first, pair.second), geometry, MatchConfig()):
+    both = pair.kind == "stereo"
+    for matches in run_passes((pair.first, pair.second), geometry, MatchConfig(), both=both):
         seconds = time.perf_counter() - start
         small = matches.flows[0]
         step = round(pair.first.shape[1] / small.shape[1])
@@ -105,9 +114,9 @@ def _stages(pair: Pair) -> None:
         print_scores(f"level {small.shape[1]}x{small.shape[0]}", pair, large, seconds / unit)
         total, start = total + seconds, time.perf_counter()
     start = time.perf_counter()
-    found = match(pair.first, pair.second, pair.kind, pair.views)
+    flow = _match(pair)
     seconds = time.perf_counter() - start - total
-    print_scores("polish and check", pair, found.forward.uv, max(seconds, 0) / unit)
+    print_scores("polish and check", pair, flow, max(seconds, 0) / unit)
 
 
 def print_scores(name: str, pair: Pair, flow: np.ndarray, ratio: float) -> None:

@@ -10,22 +10,23 @@ from __future__ import annotations
 import os
 import resource
 import tempfile
-import time
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
 import numpy as np
 
 from benchmarks.yardstick import deepflow_seconds
-from wideflow.config import RefineConfig, load_config
+from wideflow.config import Config, load_config
+from wideflow.evaluate.datasets.handheld import handheld_step
 from wideflow.evaluate.metrics import depth_scores, flow_scores, motion_scores
-from wideflow.filling import fill, find_occluded
-from wideflow.geometry import fundamental_matrix
-from wideflow.geometry.flow_loop import FlowLoop, close_loop
+from wideflow.evaluate.stages import StageResult, step_in_memory, step_results
+from wideflow.geometry.flow_loop import FlowLoop
 from wideflow.handheld import HandheldScene, read_handheld
-from wideflow.lift import Evidence, lift_flows, match_noise
-from wideflow.matching import match
-from wideflow.refine import Refinement, refine_flows
+from wideflow.lift import lift_flows
+from wideflow.pipeline.order import STAGE
+from wideflow.pipeline.stage import compute
+from wideflow.pipeline.step import StagesInMemory
 from wideflow.synth import SynthConfig, render
 
 ANGLES = (8, 15, 25)
@@ -55,66 +56,49 @@ def _scenes(folder: Path):
 
 
 def _measure(scene: HandheldScene) -> None:
-    a, b, a_next, b_next = (scene.image(camera, t) for t in (0, 1) for camera in (0, 1))
-    frames = scene.rig.frame(0), scene.rig.frame(1)
-    pairs = {
-        "optical_a": (a, a_next, "optical", None),
-        "stereo": (a, b, "stereo", frames[0].views),
-        "optical_b": (b, b_next, "optical", None),
-        "stereo_next": (a_next, b_next, "stereo", frames[1].views),
-    }
-    found = {name: match(*pair) for name, pair in pairs.items()}
-    hidden = {name: find_occluded(m.forward.uv, m.backward.uv) for name, m in found.items()}
-    raw = {name: m.forward.uv for name, m in found.items()}
-    filled = {name: fill(pairs[name][0], m.forward, hidden[name]).uv for name, m in found.items()}
-    _row(scene, "match", close_loop(*raw.values(), *hidden.values())[0])
-    start, loop_error = close_loop(*filled.values(), *hidden.values())
-    _row(scene, "fill", start)
-    change = found["stereo"].colours
-    pictures = change(a), b, change(a_next), b_next
-    fundamental = [fundamental_matrix(*frame.views) for frame in frames]
-    unit = deepflow_seconds(a, a_next)
-    for name, config in (("refine", RefineConfig()), ("refine, paper", load_config(preset="paper").refine)):
-        result, seconds = _timed(pictures, fundamental, start, config)
-        _row(scene, name, result.flows, seconds / unit)
-        if name == "refine":
-            evidence = Evidence(
-                ~hidden["stereo"],
-                found["stereo"].forward.confidence,
-                loop_error,
-                np.linalg.norm(result.flows.stereo - start.stereo, axis=2),
-                match_noise(a, b, frames[0], result.flows.stereo),
-            )
-            lifted = lift_flows(*frames, result.flows, evidence)
-    _confidence(scene, lifted.depth, lifted.confidence)
+    config = Config()
+    sample = handheld_step(scene, 0, scene.path.name)
+    stages = step_in_memory(sample, config)
+    match, filled, refined = step_results(stages, config)
+    unit = deepflow_seconds(sample.pictures[0], sample.pictures[2])
+    _row(scene, match)
+    _row(scene, filled)
+    _row(scene, refined, _timed(stages, config)[1] / unit)
+    flows, seconds = _timed(stages, replace(config, refine=load_config(preset="paper").refine))
+    lifted = lift_flows(*sample.frames, flows)
+    paper = StageResult(
+        "refine, paper", flows.stereo, flows.optical, depth=lifted.depth, motion=lifted.motion
+    )
+    _row(scene, paper, seconds / unit)
+    found = stages.get("step", 0)
+    _confidence(scene, found.depth, found.confidence)
 
 
-def _timed(pictures, fundamental, start: FlowLoop, config: RefineConfig) -> tuple[Refinement, float]:
-    """The better of two runs, the first of which may compile."""
+def _timed(stages: StagesInMemory, config: Config) -> tuple[FlowLoop, float]:
+    """Refinement alone: the better of two runs, the first of which may compile."""
     times = []
     for _ in range(2):
-        begin = time.perf_counter()
-        result = refine_flows(pictures, fundamental, start, config)
-        times.append(time.perf_counter() - begin)
-    return result, min(times)
+        seconds: dict[str, float] = {}
+        refined = compute(STAGE["refined"], 0, stages.get, config, seconds)
+        times.append(seconds["refine"])
+    return refined.flows, min(times)
 
 
-def _row(scene: HandheldScene, stage: str, flows: FlowLoop, ratio: float | None = None) -> None:
+def _row(scene: HandheldScene, result: StageResult, ratio: float | None = None) -> None:
     truth, expected = scene.truth(0, 0), scene.flows(0, 0)
-    lifted = lift_flows(scene.rig.frame(0), scene.rig.frame(1), flows)
     seen = truth.stereo_visible
     four = seen & truth.optical_visible & truth.loop_visible
     edge = _near_depth_edges(truth.depth) & seen
     cells = [
-        f"{flow_scores(flows.stereo, expected.stereo, seen).visible.bad[3]:.1f} %",
-        f"{depth_scores(lifted.depth, truth.depth, four).visible.bad[1]:.1f} %",
-        f"{1000 * motion_scores(lifted.motion, truth.motion, four, (0.05,)).visible.median:.2f}",
-        f"{flow_scores(flows.optical, expected.optical, truth.optical_visible).visible.mean:.2f}",
-        f"{flow_scores(flows.stereo, expected.stereo, edge).visible.bad[3]:.1f} %",
-        f"{depth_scores(lifted.depth, truth.depth, edge).visible.bad[1]:.1f} %",
+        f"{flow_scores(result.stereo, expected.stereo, seen).visible.bad[3]:.1f} %",
+        f"{depth_scores(result.depth, truth.depth, four).visible.bad[1]:.1f} %",
+        f"{1000 * motion_scores(result.motion, truth.motion, four, (0.05,)).visible.median:.2f}",
+        f"{flow_scores(result.optical, expected.optical, truth.optical_visible).visible.mean:.2f}",
+        f"{flow_scores(result.stereo, expected.stereo, edge).visible.bad[3]:.1f} %",
+        f"{depth_scores(result.depth, truth.depth, edge).visible.bad[1]:.1f} %",
         "" if ratio is None else f"{ratio:.1f}",
     ]
-    print("|", " | ".join([scene.path.name, stage, *cells]), "|", flush=True)
+    print("|", " | ".join([scene.path.name, result.stage, *cells]), "|", flush=True)
 
 
 def _near_depth_edges(depth: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wideflow.config import PRESETS, Config, MatchConfig, PassesConfig, load_config
+from wideflow.config import PRESETS, Config, LevelPasses, MatchConfig, load_config
 from wideflow.config.setting import Stage, build, setting
 from wideflow.errors import ConfigError, FileError
 
@@ -19,11 +19,11 @@ from wideflow.errors import ConfigError, FileError
 class ToyStage(Stage):
     """A setting of every kind."""
 
-    name: str = setting("red", choices=("red", "green", "blue"))
-    loud: bool = setting(False)
-    share: float = setting(0.5, minimum=0, maximum=1)
-    count: int = setting(4, choices=(1, 2, 4, 8))
-    steps: tuple[int, ...] = setting((1, 2), minimum=0)
+    name: str = setting("red", "a colour", choices=("red", "green", "blue"))
+    loud: bool = setting(False, "whether it sounds")
+    share: float = setting(0.5, "a part", minimum=0, maximum=1)
+    count: int = setting(4, "a number", choices=(1, 2, 4, 8))
+    steps: tuple[int, ...] = setting((1, 2), "some numbers", minimum=0)
 
 
 @dataclass(frozen=True)
@@ -52,29 +52,30 @@ def test_later_layers_win(tmp_path: Path) -> None:
     assert config.particles == 4  # the last assignment, over the first and the file
     assert config.step == 5.0  # the file, over the preset
     assert config.stereo.weight_colour == 7.0  # in a table within a table
-    assert config.stereo.coarse_pairwise == (0.01, 0.02, 0.1, 1.0)  # the preset, over the default
+    assert config.stereo.coarse.pairwise == (0.01, 0.02, 0.1, 1.0)  # the preset, over the default
     assert config.seed == MatchConfig().seed
 
 
 @given(st.integers(1, 16), st.lists(st.floats(0, 1e6), min_size=4, max_size=4))
 @settings(deadline=None, max_examples=40)
 def test_file_and_assignment_give_the_same(particles: int, weights: list[float]) -> None:
-    default = len(MatchConfig().optical.coarse_pairwise)
+    default = len(MatchConfig().optical.coarse.pairwise)
     weights = (weights * default)[:default]
-    layer = tomllib.loads(f"[match]\nparticles = {particles}\n[match.optical]\ncoarse_pairwise = {weights}\n")
+    layer = tomllib.loads(f"[match]\nparticles = {particles}\n[match.optical.coarse]\npairwise = {weights}\n")
     assigned = load_config(
-        settings=[f"match.particles={particles}", f"match.optical.coarse_pairwise = {weights}"]
+        settings=[f"match.particles={particles}", f"match.optical.coarse.pairwise = {weights}"]
     )
     assert build(Config, [("", layer)]) == assigned
-    optical = replace(MatchConfig().optical, coarse_pairwise=tuple(weights))
+    coarse = replace(MatchConfig().optical.coarse, pairwise=tuple(weights))
+    optical = replace(MatchConfig().optical, coarse=coarse)
     assert assigned.match == MatchConfig(particles=particles, optical=optical)
 
 
 def test_every_pass_has_its_iterations_and_its_weight() -> None:
-    both = ["match.stereo.coarse_iterations=[1]", "match.stereo.coarse_pairwise=[0.2]"]
-    assert load_config(settings=both).match.stereo.coarse_pairwise == (0.2,)
+    both = ["match.stereo.coarse.iterations=[1]", "match.stereo.coarse.pairwise=[0.2]"]
+    assert load_config(settings=both).match.stereo.coarse.pairwise == (0.2,)
     with pytest.raises(
-        ConfigError, match=r"match\.stereo: coarse_iterations has 1 passes and coarse_pairwise \d; give both"
+        ConfigError, match=r"match\.stereo\.coarse: iterations has 1 passes and pairwise \d; give both"
     ):
         load_config(settings=both[:1])
 
@@ -112,13 +113,13 @@ def test_unknown_preset_names_the_nearest() -> None:
         ("match.step=nan", "match.step = nan must be a finite number, such as"),
         ("match.step=inf", "match.step = inf must be a finite number, such as"),
         ("match.step=-1", "match.step = -1.* is too small; the nearest valid value is 0"),
-        ("match.stereo.coarse_pairwise=5", r"coarse_pairwise = 5 must be a list of values, such as \[0.0"),
+        ("match.stereo.coarse.pairwise=5", r"coarse.pairwise = 5 must be a list of values, such as \[0.0"),
         (
-            "match.stereo.coarse_pairwise=[]",
-            r"coarse_pairwise = \[\] must be a list of values, such as \[0.0",
+            "match.stereo.coarse.pairwise=[]",
+            r"coarse.pairwise = \[\] must be a list of values, such as \[0.0",
         ),
-        ("match.stereo.coarse_pairwise=[9, -1]", r"coarse_pairwise = \[9, -1\]: -1.* is too small; .* is 0"),
-        ("match.stereo.coarse_pairwise=[9, 'x']", r"coarse_pairwise = \[9, 'x'\]: 'x' must be a number"),
+        ("match.stereo.coarse.pairwise=[9, -1]", r"coarse.pairwise = \[9, -1\]: -1.* is too small; .* is 0"),
+        ("match.stereo.coarse.pairwise=[9, 'x']", r"coarse.pairwise = \[9, 'x'\]: 'x' must be a number"),
         ("match.particles", "--set 'match.particles' is not of the form stage.key=value"),
         ("match.particles=", "--set 'match.particles=' is not of the form stage.key=value"),
         ("=5", "--set '=5' is not of the form stage.key=value"),
@@ -172,7 +173,7 @@ def test_no_text_raises_anything_else(key: str, value: str) -> None:
         key,
         f"{key}={value}",
         f"match.particles={value}",
-        f"match.stereo.coarse_pairwise=[{value}]",
+        f"match.stereo.coarse.pairwise=[{value}]",
     ):
         with suppress(ConfigError):
             assert isinstance(load_config(settings=[text]), Config)
@@ -181,7 +182,7 @@ def test_no_text_raises_anything_else(key: str, value: str) -> None:
 @pytest.mark.parametrize("depth", [10, 100, 250, 400, 1000])
 def test_nested_lists_are_only_a_wrong_type(depth: int) -> None:
     with pytest.raises(ConfigError, match="must be a"):
-        load_config(settings=[f"match.stereo.coarse_pairwise={'[' * depth}1{']' * depth}"])
+        load_config(settings=[f"match.stereo.coarse.pairwise={'[' * depth}1{']' * depth}"])
 
 
 def test_all_kinds_of_settings() -> None:
@@ -214,7 +215,7 @@ def test_all_kinds_of_mistakes(values: dict[str, Any], sentence: str) -> None:
 def test_values_given_in_python_are_checked_too() -> None:
     with pytest.raises(ConfigError, match=r"MatchConfig.particles = 0 is too small; .* value is 1"):
         MatchConfig(particles=0)
-    passes = PassesConfig(coarse_iterations=[1, 2], coarse_pairwise=[0, 1])  # type: ignore[arg-type]
-    assert passes.coarse_pairwise == (0.0, 1.0)
+    passes = LevelPasses(iterations=[1, 2], pairwise=[0, 1])  # type: ignore[arg-type]
+    assert passes.pairwise == (0.0, 1.0)
     with pytest.raises(FrozenInstanceError):
         MatchConfig().particles = 5  # type: ignore[misc]

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from evaluation_sets import constant, sheet, write_kitti, write_middlebury_stere
 from wideflow.cli import evaluate as command
 from wideflow.cli import main
 from wideflow.config import Config, MatchConfig
-from wideflow.evaluate import experiments, run_dataset
+from wideflow.evaluate import experiments, run_dataset, stages
 from wideflow.evaluate.datasets import DATASETS
 from wideflow.evaluate.datasets.handheld import handheld_samples
 from wideflow.evaluate.datasets.sample import Sample
@@ -115,6 +116,24 @@ def test_the_stages_themselves(scenes: Path) -> None:
     assert score_sample(pair, filled)["stereo_bad3"] == pytest.approx(
         score_sample(sample, results[1])["stereo_bad3"], abs=5
     )
+
+
+def test_what_is_computed_only_to_be_measured_takes_no_seconds(
+    scenes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample = handheld_samples(scenes / "two")[0].load()
+    quick = [result.seconds for result in run_stages(sample, Config())]
+    inner = stages.close_loop
+
+    def slow(*flows: Any) -> Any:
+        time.sleep(sum(quick) + 2)
+        return inner(*flows)
+
+    monkeypatch.setattr(stages, "close_loop", slow)
+    begun = time.perf_counter()
+    seconds = [result.seconds for result in run_stages(sample, Config())]
+    assert 0 < seconds[0] < seconds[1] < seconds[2]
+    assert seconds[2] < time.perf_counter() - begun - 2 * (sum(quick) + 2)
 
 
 def test_pairs_and_kitti(tmp_path: Path, guessed: list[Sample], capsys: pytest.CaptureFixture[str]) -> None:
@@ -219,8 +238,15 @@ def test_ablation(scenes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert len(configs) == len(rows) == len(set(names))
     assert configs[0] == MatchConfig()
     assert configs[names.index("epipolar term")].weight_epipolar == 0
-    assert not any(configs[names.index("PMBP")].stereo.final_pairwise)
-    assert not any(configs[names.index("PMBP")].stereo.coarse_pairwise)
+    assert not any(configs[names.index("PMBP")].stereo.final.pairwise)
+    assert not any(configs[names.index("PMBP")].stereo.coarse.pairwise)
+    colours = [configs[names.index(name)] for name in ("colour term", "colour transform")]
+    assert [config.colour_transform for config in colours] == [True, False]
+    assert [config.stereo.weight_colour_first for config in colours] == [
+        0,
+        MatchConfig().stereo.weight_colour,
+    ]
+    assert [config.stereo.weight_colour for config in colours] == [0, MatchConfig().stereo.weight_colour]
     assert sum(config == MatchConfig() for config in configs) == 1
 
 

@@ -42,7 +42,7 @@ def usual(stereo) -> bytes:
         "match.particles=5",
         "match.descriptor_rings=3",
         "match.colour_degree=1",
-        "match.stereo.coarse_tries=0",
+        "match.stereo.coarse.tries=0",
     ],
 )
 def test_every_ingredient_can_be_left_out_or_changed(stereo, usual: bytes, assignment: str) -> None:
@@ -65,7 +65,7 @@ def test_without_coarser_levels(stereo, usual: bytes) -> None:
 
 def test_without_the_pairwise_term(stereo) -> None:
     (first, second), views, truth, seen = stereo
-    none = ["match.stereo.coarse_pairwise=[0,0,0,0,0]", "match.polish=false"]
+    none = ["match.stereo.coarse.pairwise=[0,0,0,0,0]", "match.polish=false"]
     rough = wideflow.match(first, second, views=views, config=load_config(settings=none).match).forward.uv
     smooth = wideflow.match(
         first, second, views=views, config=load_config(settings=none[1:]).match

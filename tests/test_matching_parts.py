@@ -250,9 +250,9 @@ class Problem:
         pair = (self.source, self.target, self.colours, self.F)
         state = (self.flow, self.costs, self.belief, self.messages)
         smooth = (np.float32(w_p), np.float32(tau))
-        for colour in range(2):
-            chance = (np.uint64(2 * number + colour), np.float32(4), 2)
-            pmbp.sweep(*pair, *state, colour, chance, False, self.weights, smooth)
+        for parity in range(2):
+            chance = (np.uint64(2 * number + parity), np.float32(4), 2)
+            pmbp.sweep(*pair, *state, parity, chance, False, self.weights, smooth)
 
     def evaluate(self) -> None:
         """The cost of each particle."""

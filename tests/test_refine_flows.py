@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from refine_scenes import disturbed, plane_scene
 from wideflow.config import RefineConfig, load_config
 from wideflow.errors import ConfigError, InputError
-from wideflow.geometry.flow_loop import FlowLoop, carry_stereo, close_loop
+from wideflow.geometry.flow_loop import FlowLoop, close_loop
 from wideflow.refine import refine_flows
 from wideflow.refine.driver import minimise
 
@@ -198,10 +198,3 @@ def test_what_does_not_fit_is_refused() -> None:
         replace(scene.flows, stereo_visible=np.ones((18, 24), np.uint8))
     with pytest.raises(ConfigError, match="give three"):
         RefineConfig(smoothness=(1.0, 2.0))
-
-
-def test_stereo_flow_is_carried_to_the_next_moment() -> None:
-    """Constant flows: the way over the first moment is the way of the next."""
-    shape = (12, 16, 2)
-    stereo, optical, back = (np.full(shape, value, np.float32) for value in ((3, 1), (-1, 2), (2, -1)))
-    assert np.allclose(carry_stereo(stereo, optical, back), (4, 2))

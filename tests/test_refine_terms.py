@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 from refine_scenes import disturbed, plane_scene
 from wideflow.config import RefineConfig
 from wideflow.geometry.pyramid import resized_flow, scale_between
-from wideflow.refine.data_terms import SYSTEM, linearise
+from wideflow.refine.data_terms import linearise
 from wideflow.refine.energy import Energy
 from wideflow.refine.sampling import CHANNELS, cubic, feature_picture
 from wideflow.refine.slopes import first_slopes, relax_slopes, slope_energy
 from wideflow.refine.smoothness import conductance, smoothness
 from wideflow.refine.solver import solve_step
+from wideflow.refine.system import SYSTEM
 
 SCENE = plane_scene((24, 18), (30, 20))
 

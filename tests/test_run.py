@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,6 +26,8 @@ from wideflow.pipeline import tasks
 from wideflow.pipeline.lock import locked
 from wideflow.pipeline.plan import Task
 from wideflow.pipeline.prepare import Job, make_plan
+from wideflow.pipeline.stage import Stage, compute
+from wideflow.pipeline.store import Store
 from wideflow.pipeline.work import pack, unpack
 from wideflow.results import ARRAYS, Result
 from wideflow.types import Rig, View
@@ -87,6 +90,7 @@ def test_depth_of_the_room_is_right(clip: tuple[Path, Rig], whole: Path) -> None
     timings = json.loads((whole / "timings.json").read_text())
     assert [frame["index"] for frame in timings["frames"]] == [0, 1, 2]
     assert timings["seconds"]["match stereo"] > 0
+    assert timings["seconds"]["calibration"] > timings["seconds"]["sync"] >= 0
     summary = json.loads((whole / "summary.json").read_text())
     assert summary["sync"]["method"] == "given"
     assert summary["calibration"]["source"] == "given"
@@ -121,16 +125,14 @@ def finished(out: Path) -> int:
 
 
 def count_tasks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of the functions that do real work from now on."""
+    """Names of the stages that do real work from now on."""
     done: list[str] = []
-    for name in ("match", "fill_match", "join_flows", "lift_moment"):
-        inner = getattr(tasks, name)
 
-        def counted(*values: object, _inner: object = inner, _name: str = name, **named: object) -> object:
-            done.append(_name)
-            return _inner(*values, **named)  # type: ignore[operator]
+    def counted(stage: Stage, *values: Any) -> Any:
+        done.append(stage.clock.split()[0])
+        return compute(stage, *values)
 
-        monkeypatch.setattr(tasks, name, counted)
+    monkeypatch.setattr(tasks, "compute", counted)
     return done
 
 
@@ -157,18 +159,20 @@ def test_other_settings_compute_only_what_depends_on_them(
             )
         return sorted(set(done)), len(done)  # type: ignore[return-value]
 
-    everything = ["fill_match", "join_flows", "lift_moment", "match"]
-    assert run(base) == (everything, 3 + 4 + 7 + 2 + 1)
+    everything = ["fill", "lift", "match", "read", "refine"]
+    assert run(base) == (everything, 3 + 7 + 7 + 2 * 2 + 1)
     assert run(base) == ([], 0)
     assert_same(out, whole)
     refined = replace(base, refine=replace(base.refine, iterations=2))
-    assert run(refined) == (["join_flows", "lift_moment"], 3)
+    assert run(refined) == (["lift", "refine"], 2 * 2)
     filled = replace(refined, fill=replace(base.fill, reweighted=0))
-    assert run(filled) == (["fill_match", "join_flows", "lift_moment"], 7 + 3)
-    assert run(filled, 4) == (["lift_moment"], 1)  # one moment fewer: only the last is another
-    assert run(filled, 5) == (["join_flows", "lift_moment"], 2)
+    assert run(filled) == (["fill", "lift", "refine"], 7 + 2 * 2 + 1)
+    assert run(filled, 4) == (["lift"], 1)  # one moment fewer: only the last is another
+    assert run(filled, 5) == (["lift", "refine"], 2 + 1)
+    calibrated = list((out / "work/calibration").iterdir())
     changed = replace(filled, match=replace(base.match, seed=7))
-    assert run(changed)[0] == everything
+    assert run(changed)[0] == ["fill", "lift", "match", "refine"]
+    assert list((out / "work/calibration").iterdir()) == calibrated  # chance of its own
 
 
 def test_uncertain_cameras_lower_confidence_and_compute_only_depth_anew(
@@ -255,8 +259,15 @@ def test_a_full_disk_is_one_sentence_and_loses_nothing(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
+    put = Store.put
+
+    def put_until_full(store: Store, name: str, t: int, values: Any) -> None:
+        if name == "motion":
+            store._try(full)
+        put(store, name, t, values)
+
     with monkeypatch.context() as patch:
-        patch.setattr("wideflow.pipeline.store.Store.put_scene", full)
+        patch.setattr(Store, "put", put_until_full)
         assert main(arguments(clip[0], out)) == 2
     assert "disk is full" in capsys.readouterr().err
     done = count_tasks(monkeypatch)

@@ -17,6 +17,10 @@ class InputError(WideflowError):
     """Arrays, pictures or cameras that do not fit together or hold nothing to work on."""
 
 
+class NothingInCommonError(InputError):
+    """Two pictures of which no pixel could be matched."""
+
+
 class RefusedError(InputError):
     """Videos or cameras that a result would not be worth the time of; the user may go on all the same."""
 

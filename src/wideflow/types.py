@@ -193,7 +193,7 @@ class SceneFlow:
     optical_flow_a : (H, W, 2) float32
         From A at t to A at t + 1, px.
     optical_flow_b : (H2, W2, 2) float32
-        From B at t to B at t + 1, px, for the pixels of B.
+        From B at t to B at t + 1, px, for the pixels of B; matched and filled, not refined.
     loop_flow : (H, W, 2) float32
         From A at t to B at t + 1, px.
     depth : (H, W) float32

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from wideflow.compiled import njit
 
 LENS = 4  # parameters of a lens: log focal length, principal point, k1
 POSE = 6  # of a pose: a small turn and a small shift in the camera's frame
@@ -11,7 +13,7 @@ _BLOCKS = 16  # of points that are summed apart
 _NEAREST = 1e-3  # depth below which a point is not seen
 
 
-@njit(cache=True)
+@njit()
 def _projected(lens, pose, X, J_lens, J_pose, J_point, xy):
     """Pixel of a point and its derivatives; False behind the camera."""
     x = pose[0, 0] * X[0] + pose[0, 1] * X[1] + pose[0, 2] * X[2] + pose[0, 3]
@@ -41,7 +43,7 @@ def _projected(lens, pose, X, J_lens, J_pose, J_point, xy):
     return True
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def distances(lenses, poses, camera, points, pose, point, xy):
     out = np.empty(len(pose))
     for o in prange(len(pose)):
@@ -55,7 +57,7 @@ def distances(lenses, poses, camera, points, pose, point, xy):
     return out
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def normal_equations(lenses, poses, camera, points, start, pose, xy, weight, scale):
     """Upper triangles of the reduced matrices of blocks of points, and what the points need to follow.
 
@@ -111,7 +113,7 @@ def normal_equations(lenses, poses, camera, points, start, pose, xy, weight, sca
     return parts, right, inverse, pull, cross
 
 
-@njit(cache=True)
+@njit()
 def _indices(index, c, n, count):
     for i in range(LENS):
         index[i] = c * LENS + i
@@ -119,7 +121,7 @@ def _indices(index, c, n, count):
         index[LENS + i] = LENS * count + POSE * n + i
 
 
-@njit(cache=True)
+@njit()
 def _eliminate(S, g, W, v, cross, first, last, pose, camera, count):
     """Subtract what a point takes up: E V^-1 E^T and E V^-1 v, with the rows of each lens joined."""
     joined = np.zeros((count, LENS, 3))
@@ -160,7 +162,7 @@ def _eliminate(S, g, W, v, cross, first, last, pose, camera, count):
                         S[at + i, to + j] -= e0 * q[0] + e1 * q[1] + e2 * q[2]
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def point_steps(inverse, pull, cross, start, pose, camera, step, count):
     out = np.zeros((len(pull), 3))
     for p in prange(len(pull)):
@@ -180,7 +182,7 @@ def point_steps(inverse, pull, cross, start, pose, camera, step, count):
     return out
 
 
-@njit(cache=True)
+@njit()
 def pose_step(lens, pose, points, xy, weight, scale):
     """Distances (N,) of points from their pixels and the step of Gauss and Newton for the pose."""
     H, g, off = 1e-9 * np.eye(POSE), np.zeros(POSE), np.empty(len(points))

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from wideflow.calibration.lens import plain_camera
+from wideflow.compiled import njit
 from wideflow.geometry import unproject
 
 Floats = NDArray[np.float64]
@@ -160,7 +160,7 @@ def three_points(points: Floats, rays: Floats) -> list[Floats]:
     return [pose for pose in poses if np.isfinite(pose).all()]
 
 
-@njit(cache=True)
+@njit()
 def distances(pose, points, xy, lens):
     """Pixels (N,) between points and where they were seen; infinite behind the camera."""
     focal, out = np.exp(lens[0]), np.empty(len(points))
@@ -177,7 +177,7 @@ def distances(pose, points, xy, lens):
     return out
 
 
-@njit(cache=True)
+@njit()
 def score(pose, points, xy, lens, weight, near):
     """Weight of the points that are seen near their pixels, the nearer the more."""
     off = distances(pose, points, xy, lens)

@@ -32,6 +32,7 @@ _SUPPORT = 0.15  # share of the area that must agree
 _SEEDS = 3  # moments that are tried to begin with
 _SCALES = (1.0, 0.5, 0.3)  # px of a picture 640 wide: less and less is forgiven
 _LAST_SCALE, _LAST_STEPS, _BOLD = 0.15, 15, 1e-9  # in the end: down the whole valley, with few outliers left
+_PAIRS = 3.0  # voices of a match in its pair for one in the world
 _SPREADS, _FINEST = 2.5, 0.2  # times the median, and px, that a sighting may be off
 _UNKNOWN, _WRONG_WEIGHT = 0.3, 0.02  # voices of points that nothing is known of, and of those that move
 _WRONG = 0.3  # share of its sightings that may be off before a point counts as moving
@@ -280,10 +281,22 @@ def _adjusted(
         if number + 1 < _ROUNDS:
             bundle = _met_again(bundle, matched, ~static, prior)
             weight, static = _standing(bundle, residuals(bundle), np.ones_like(static), 2 * limit)
-    start = joined(replace(bundle, weight=weight), pairs)
-    found = adjust(start, _LAST_SCALE * unit, _LAST_STEPS, NOISE * unit, _BOLD)
-    bundle, pairs = parted(found, replace(bundle, weight=weight), pairs)
+    bundle = replace(bundle, weight=_by_area(replace(bundle, weight=weight), prior))
+    pairs = replace(pairs, weight=_PAIRS * pairs.weight)
+    found = adjust(joined(bundle, pairs), _LAST_SCALE * unit, _LAST_STEPS, NOISE * unit, _BOLD)
+    bundle, pairs = parted(found, bundle, pairs)
     return World(bundle, pairs, placed, static, sighting, support)
+
+
+def _by_area(bundle: Bundle, prior: LensPrior) -> Floats:
+    """Weights of the same sum that give equal parts of each picture equal voices."""
+    weight = np.zeros_like(bundle.weight)
+    for pose in np.unique(bundle.pose):
+        own = (bundle.pose == pose) & (bundle.weight > 0)
+        if np.count_nonzero(own) > 0:
+            weight[own] = area_weight(bundle.xy[own], prior.sizes[bundle.camera[pose]])
+    total = float(weight.sum())
+    return weight * (float(bundle.weight.sum()) / total) if total > 0 else weight
 
 
 def _standing(bundle: Bundle, off: Floats, static: Bools, limit: float) -> tuple[Floats, Bools]:

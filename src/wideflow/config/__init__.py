@@ -11,14 +11,13 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+from wideflow.config.match import LevelPasses, MatchConfig, PassesConfig
 from wideflow.config.presets import PRESETS
 from wideflow.config.setting import build, nearest, parse_assignment
 from wideflow.config.stages import (
     CalibrateConfig,
     Config,
     FillConfig,
-    MatchConfig,
-    PassesConfig,
     RefineConfig,
     SyncConfig,
 )
@@ -29,6 +28,7 @@ __all__ = [
     "CalibrateConfig",
     "Config",
     "FillConfig",
+    "LevelPasses",
     "MatchConfig",
     "PassesConfig",
     "RefineConfig",

@@ -11,7 +11,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "fast": {
         "match": {
             "particles": 2,
-            "stereo": {"final_iterations": [1, 1]},
+            "stereo": {"final": {"iterations": [1, 1]}},
         }
     },
     "paper": {
@@ -31,16 +31,12 @@ PRESETS: dict[str, dict[str, Any]] = {
             "weight_settle": 0.0,
             "polish": False,
             "stereo": {
-                "coarse_iterations": [2, 2, 2, 2],
-                "coarse_tries": 24,
-                "coarse_pairwise": [0.01, 0.02, 0.1, 1.0],
+                "coarse": {"iterations": [2, 2, 2, 2], "pairwise": [0.01, 0.02, 0.1, 1.0], "tries": 24},
                 "weight_colour_first": 1.0,
                 "weight_colour": 10.0,
             },
             "optical": {
-                "coarse_iterations": [6, 4],
-                "coarse_tries": 24,
-                "coarse_pairwise": [0.01, 0.01],
+                "coarse": {"iterations": [6, 4], "pairwise": [0.01, 0.01], "tries": 24},
                 "weight_colour_first": 20.0,
                 "weight_colour": 20.0,
             },

@@ -22,23 +22,31 @@ _NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: 
 
 def setting(
     default: Any,
+    meaning: str,
     *,
+    unit: str = "",
+    symbol: str = "",
     minimum: float | None = None,
     maximum: float | None = None,
     choices: tuple[Any, ...] | None = None,
 ) -> Any:
-    """A field with limits; for a tuple they hold for each of its values.
+    """A field that describes itself; limits of a tuple hold for each of its values.
 
     Parameters
     ----------
-    default : bool, int, float, str or tuple of these
+    default : bool, int, float, str, tuple of these, or again a dataclass of settings
         The value unless another is given.
+    meaning : str
+        What it does, for the page of all settings.
+    unit, symbol : str
+        Of the value, and the paper's letter for it; empty if there is none.
     minimum, maximum : float, optional
         Smallest and largest valid value.
     choices : tuple, optional
         The only valid values.
     """
-    return field(default=default, metadata={"minimum": minimum, "maximum": maximum, "choices": choices})
+    limits = {"minimum": minimum, "maximum": maximum, "choices": choices}
+    return field(default=default, metadata={"meaning": meaning, "unit": unit, "symbol": symbol, **limits})
 
 
 class Stage:
@@ -68,10 +76,10 @@ def build(kind: type[T], layers: Sequence[tuple[str, Mapping[str, Any]]]) -> T:
     ConfigError
         An unknown key, a value of another type or outside its limits.
     """
-    known = {key: (entry, hint) for key, entry, hint in _settings(kind)}
+    known = {key: (entry, hint) for key, entry, hint in all_settings(kind)}
     values: dict[str, Any] = {}
     for origin, table in layers:
-        for key, value in _flat(table):
+        for key, value in flat(table):
             if key in known:
                 values[key] = _checked(key, value, known[key][1], known[key][0], origin)
             elif inside := [name for name in known if name.startswith(f"{key}.")]:
@@ -101,18 +109,18 @@ def nearest(word: str, valid: Mapping[str, Any] | Sequence[str]) -> str:
     return get_close_matches(word, list(valid), n=1, cutoff=0.0)[0]
 
 
-def _settings(kind: type[Any], prefix: str = "") -> Iterator[tuple[str, Field[Any], Any]]:
+def all_settings(kind: type[Any], prefix: str = "") -> Iterator[tuple[str, Field[Any], Any]]:
     """Dotted key, field and type of every setting of a dataclass, those of nested ones included."""
     hints = get_type_hints(kind)
     for entry in fields(kind):
         hint = hints[entry.name]
         if is_dataclass(hint):
-            yield from _settings(hint, f"{prefix}{entry.name}.")  # type: ignore[arg-type]
+            yield from all_settings(hint, f"{prefix}{entry.name}.")  # type: ignore[arg-type]
         else:
             yield f"{prefix}{entry.name}", entry, hint
 
 
-def _flat(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def flat(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Dotted keys and values. An empty table counts as a value: its name is checked too."""
     pending = list(table.items())
     while pending:  # not recursive: a file may nest deeper than Python's stack
@@ -140,12 +148,12 @@ def _assembled(base: T, values: Mapping[str, Any], prefix: str = "") -> T:
 
 def _checked(key: str, value: Any, kind: Any, entry: Field[Any], origin: str = "") -> Any:
     """The value in the type of its setting, or an error that names the nearest valid one."""
-    said = f"{origin}{key} = {_shown(value)}"
+    said = f"{origin}{key} = {shown(value)}"
     if get_origin(kind) is tuple:
         if not isinstance(value, (list, tuple)) or not value:
-            raise ConfigError(f"{said} must be a list of values, such as {_shown(entry.default)}")
+            raise ConfigError(f"{said} must be a list of values, such as {shown(entry.default)}")
         item, example = get_args(kind)[0], next(iter(entry.default))  # type: ignore[arg-type]
-        return tuple(_checked_one(f"{said}: {_shown(v)}", v, item, entry, example) for v in value)
+        return tuple(_checked_one(f"{said}: {shown(v)}", v, item, entry, example) for v in value)
     return _checked_one(said, value, kind, entry, entry.default)
 
 
@@ -160,20 +168,18 @@ def _checked_one(said: str, value: Any, kind: type[Any], entry: Field[Any], exam
             f"{said} is not a whole number; the nearest valid value is {_clamped(round(value), entry)}"
         )
     if type(value) is not kind:
-        raise ConfigError(f"{said} must be {_NAMES[kind]}, such as {_shown(example)}")
+        raise ConfigError(f"{said} must be {_NAMES[kind]}, such as {shown(example)}")
     if kind is float and not math.isfinite(value):
-        raise ConfigError(f"{said} must be a finite number, such as {_shown(example)}")
+        raise ConfigError(f"{said} must be a finite number, such as {shown(example)}")
     choices = entry.metadata.get("choices")
     if choices is not None and value not in choices:
         close = (
             nearest(value, choices) if kind is str else min(choices, key=lambda choice: abs(choice - value))
         )
-        raise ConfigError(
-            f"{said} is not one of {_shown(choices)}; the nearest valid value is {_shown(close)}"
-        )
+        raise ConfigError(f"{said} is not one of {shown(choices)}; the nearest valid value is {shown(close)}")
     if kind in (int, float) and (bound := _clamped(value, entry)) != value:
         size = "small" if value < bound else "large"
-        raise ConfigError(f"{said} is too {size}; the nearest valid value is {_shown(bound)}")
+        raise ConfigError(f"{said} is too {size}; the nearest valid value is {shown(bound)}")
     return value
 
 
@@ -183,14 +189,14 @@ def _clamped(value: Any, entry: Field[Any]) -> Any:
     return value if high is None else min(value, high)
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """As one would write it in TOML, on one line and not too long."""
     if isinstance(value, bool):
         text = str(value).lower()
     elif isinstance(value, Mapping):
         text = "a table"
     elif isinstance(value, (list, tuple)):
-        text = f"[{', '.join('[...]' if isinstance(v, (list, tuple)) else _shown(v) for v in value)}]"
+        text = f"[{', '.join('[...]' if isinstance(v, (list, tuple)) else shown(v) for v in value)}]"
     elif isinstance(value, int) and value.bit_length() > 200:
         text = hex(value)  # Python refuses to print thousands of decimal digits
     else:

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 
+from wideflow.compiled import FAST, njit
 from wideflow.descriptors.distance import BINS
 
 _COS = np.cos(2 * np.pi * np.arange(BINS) / BINS).astype(np.float32)
@@ -79,7 +80,7 @@ def texture(descriptors: NDArray[np.uint8]) -> NDArray[np.float32]:
     return energy
 
 
-@njit(parallel=True, cache=True)
+@njit(parallel=True)
 def _energy(descriptors, out):
     rows, columns, size = descriptors.shape
     for y in prange(rows):
@@ -107,7 +108,7 @@ def gradient_maps(grey: NDArray[np.float32], pattern: Pattern) -> NDArray[np.flo
     return maps
 
 
-@njit(cache=True, inline="always", fastmath=True)
+@njit(inline="always")
 def _octant(x, y):
     """Eighth of the circle, 0..7, that a direction lies in, and how far through it, 0..1 (to 0.02)."""
     u, v = abs(x), abs(y)
@@ -121,7 +122,7 @@ def _octant(x, y):
     return octant, t if octant % 2 == 0 else 1 - t
 
 
-@njit(parallel=True, cache=True, fastmath=True)
+@njit(parallel=True, fastmath=FAST)
 def _sample(maps, frames, offsets, rings, noise, out):
     rows, columns = maps.shape[1:3]
     n = offsets.shape[0]

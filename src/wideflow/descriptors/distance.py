@@ -5,12 +5,13 @@ the histograms are compared side by side in vector registers.
 """
 
 import numpy as np
-from numba import njit
+
+from wideflow.compiled import njit
 
 BINS = 8  # H: orientations in a histogram, a constant of the compiled loops
 
 
-@njit(cache=True, inline="always", fastmath=True)
+@njit(inline="always")
 def daisy_distance(a, y, x, b, ty, tx, cap):
     """Sum over the histograms of two pixels of their squared distance, each at most ``cap``.
 

@@ -42,7 +42,7 @@ COLUMNS = {
     "ratio": "the latter over the former; for contamination, wrong pixels over those of the clean pair",
     "diffusion_degrees": "mean angular error inside the occlusions after diffusion, degrees",
     "laplacian_degrees": "the same after filling by the matting Laplacian, degrees",
-    "seconds": "from the start of the method to here",
+    "seconds": "that the method took to here",
 }
 MORE_IS_BETTER = ("occluded_f1", "density")
 NOT_COMPARED = ("seconds", "ratio", "occluded_percent", "diffusion_px", "diffusion_degrees")

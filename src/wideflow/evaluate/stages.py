@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wideflow.config import Config
 from wideflow.errors import InputError
 from wideflow.evaluate.datasets.sample import Field, Mask, Sample
 from wideflow.geometry.flow_loop import close_loop
 from wideflow.lift import lift_flows
-from wideflow.matching import match
-from wideflow.pipeline.moment import FilledFlow, Moment, StepFlows
-from wideflow.pipeline.step import fill_match, find_seen, ideal_moment, join_flows, match_loop
+from wideflow.pipeline.flows import fill_flow, find_hidden, match_film, match_pair
+from wideflow.pipeline.moment import FilledFlow, MatchedFlow
+from wideflow.pipeline.step import StagesInMemory
+from wideflow.pipeline.timings import Seconds, clock, total
+from wideflow.types import SceneFlow
 
 STAGES = ("match", "fill", "refine")
+_LOOP = (("optical_a", 0), ("stereo", 0), ("optical_b", 0), ("stereo", 1))  # flows, and their moments
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,7 @@ class StageResult:
     occluded : (H, W) bool, optional
         What the method believes to be hidden in the second picture of the pair, or in B at t.
     seconds : float
-        From the start of the method to here.
+        That the method took to here; what is computed only to be measured does not count.
     """
 
     stage: str
@@ -61,7 +62,7 @@ def run_stages(sample: Sample, config: Config, stage: str = "all") -> list[Stage
     if stage not in (*STAGES, "all"):
         raise InputError(f"there is no stage '{stage}'; there are {', '.join(STAGES)} and all")
     if sample.is_step:
-        results = _run_step(sample, config, stage)
+        results = step_results(step_in_memory(sample, config), config, stage)
     elif stage == "refine":
         raise InputError(
             f"'{sample.name}' is a pair, and refinement needs four pictures; choose --stage match or fill"
@@ -75,80 +76,100 @@ def _run_pair(sample: Sample, config: Config, stage: str) -> list[StageResult]:
     first, second = sample.pictures
     kind = "optical" if sample.stereo is None else "stereo"
     views = sample.frames[0].views if sample.frames else None
-    start = time.perf_counter()
-    found = match(first, second, kind, views, config.match)
-    seconds = time.perf_counter() - start
+    seconds: Seconds = {}
+    with clock(seconds, "match"):
+        if kind == "optical":
+            matched = match_film(config.match, first, second)
+        else:
+            matched = match_pair(config.match, first, second, views)
     known = np.ones(first.shape[:2], bool)
-    seen = find_seen(found.forward, found.backward.uv, known, config)
-    results = [_pair_result("match", kind, found.forward.uv, seen.occluded, seconds)]
+    hidden = find_hidden(config.fill, matched, known)
+    results = [_pair_result("match", kind, matched.uv, hidden, seconds)]
     if stage != "match":
-        filled = fill_match(first, found.forward, found.backward.uv, known, config)
-        seconds = time.perf_counter() - start
-        results.append(_pair_result("fill", kind, filled.uv, seen.occluded, seconds))
+        with clock(seconds, "fill"):
+            filled = fill_flow(config.fill, matched, first, known)
+        results.append(_pair_result("fill", kind, filled.uv, filled.occluded, seconds))
     return results
 
 
-def _pair_result(stage: str, kind: str, uv: Field, occluded: Mask, seconds: float) -> StageResult:
+def _pair_result(stage: str, kind: str, uv: Field, occluded: Mask, seconds: Seconds) -> StageResult:
+    spent = sum(seconds.values())
     if kind == "stereo":
-        return StageResult(stage, stereo=uv, occluded=occluded, seconds=seconds)
-    return StageResult(stage, optical=uv, occluded=occluded, seconds=seconds)
+        return StageResult(stage, stereo=uv, occluded=occluded, seconds=spent)
+    return StageResult(stage, optical=uv, occluded=occluded, seconds=spent)
 
 
-def _run_step(sample: Sample, config: Config, stage: str) -> list[StageResult]:
-    now = ideal_moment((sample.pictures[0], sample.pictures[1]), sample.frames[0], "t")
-    after = ideal_moment((sample.pictures[2], sample.pictures[3]), sample.frames[1], "t + 1")
-    a, b = now.pictures
-    start = time.perf_counter()
-    found = match_loop(now, after, config, {}, lambda *_: None)
-    known = {name: (after if name == "stereo_next" else now).known[name == "optical_b"] for name in found}
-    seen = {name: find_seen(one.forward, one.backward.uv, known[name], config) for name, one in found.items()}
-    results = [_loop_result("match", StepFlows(**seen), now, after, time.perf_counter() - start)]
-    if stage == "match":
-        return results
-    filled = {
-        name: fill_match(picture, found[name].forward, found[name].backward.uv, known[name], config)
-        for name, picture in (("optical_a", a), ("stereo", a), ("optical_b", b))
-    }
-    flows = StepFlows(**filled, stereo_next=seen["stereo_next"])
-    results.append(_loop_result("fill", flows, now, after, time.perf_counter() - start))
-    if stage == "fill":
-        return results
-    scene = join_flows(now, after, flows, found["stereo"].colours, config, {})
-    results.append(
-        StageResult(
-            "refine",
-            scene.stereo_flow,
-            scene.optical_flow_a,
-            scene.loop_flow,
-            scene.depth,
-            scene.motion,
-            scene.occluded,
-            time.perf_counter() - start,
-        )
-    )
+def step_in_memory(sample: Sample, config: Config) -> StagesInMemory:
+    """The pipeline's own stages on the four pictures of a sample."""
+    a, b, a_next, b_next = sample.pictures
+    return StagesInMemory([(a, b), (a_next, b_next)], sample.frames, config)
+
+
+def step_results(stages: StagesInMemory, config: Config, stage: str = "all") -> list[StageResult]:
+    """What the stages leave up to ``stage``.
+
+    Their time is counted by the pipeline, without what is computed here only to be measured.
+    """
+    matched = {each: stages.get(f"match_{each[0]}", each[1]) for each in _LOOP}
+    flows = [_unfilled(each, match, stages, config) for each, match in matched.items()]
+    results = [_unrefined("match", flows, stages)]
+    if stage != "match":
+        results.append(_unrefined("fill", [stages.get(*each) for each in _LOOP], stages))
+    if stage in ("refine", "all"):
+        results.append(_refined(stages))
     return results
 
 
-def _loop_result(stage: str, flows: StepFlows, now: Moment, after: Moment, seconds: float) -> StageResult:
+def _refined(stages: StagesInMemory) -> StageResult:
+    scene: SceneFlow = stages.get("step", 0)
+    return StageResult(
+        "refine",
+        scene.stereo_flow,
+        scene.optical_flow_a,
+        scene.loop_flow,
+        scene.depth,
+        scene.motion,
+        scene.occluded,
+        _spent(stages),
+    )
+
+
+def _unfilled(
+    each: tuple[str, int], matched: MatchedFlow, stages: StagesInMemory, config: Config
+) -> FilledFlow:
+    """A flow as it was matched, and where it is a guess."""
+    flow, t = each
+    lens = stages.get("lenses", t)[flow == "optical_b"]
+    hidden = find_hidden(config.fill, matched, lens.known)
+    return FilledFlow(matched.uv, matched.confidence, hidden, matched.colours)
+
+
+def _unrefined(stage: str, flows: list[FilledFlow], stages: StagesInMemory) -> StageResult:
     """The flows so far, with the depth and motion that they would give."""
-
-    def part(name: str) -> tuple[Field, ...]:
-        return tuple(getattr(flow, name) for flow in flows)
-
-    loop, _ = close_loop(*part("uv"), *part("occluded"))  # type: ignore[arg-type]
-    lifted = lift_flows(now.frame, after.frame, loop)
-    hidden: FilledFlow = flows.stereo
+    seconds = _spent(stages)
+    optical_a, stereo, optical_b, stereo_next = flows
+    loop, _ = close_loop(
+        optical_a.uv,
+        stereo.uv,
+        optical_b.uv,
+        stereo_next.uv,
+        optical_a.occluded,
+        stereo.occluded,
+        optical_b.occluded,
+        stereo_next.occluded,
+    )
+    lifted = lift_flows(stages.get("cameras", 0), stages.get("cameras", 1), loop)
     return StageResult(
         stage,
         loop.stereo,
         loop.optical,
         loop.loop,
-        _single(lifted.depth),
-        _single(lifted.motion),
-        hidden.occluded,
+        np.asarray(lifted.depth, np.float32),
+        np.asarray(lifted.motion, np.float32),
+        stereo.occluded,
         seconds,
     )
 
 
-def _single(values: NDArray[np.floating]) -> Field:
-    return np.asarray(values, np.float32)
+def _spent(stages: StagesInMemory) -> float:
+    return sum(total(*stages.seconds.values()).values())

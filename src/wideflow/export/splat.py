@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 
+from wideflow.compiled import njit
 from wideflow.geometry import project, world_to_camera
 from wideflow.types import Array, View
 
@@ -58,7 +59,7 @@ def draw_points(
     return picture
 
 
-@njit(cache=True)
+@njit()
 def _radii(places: Array, depth: Array, width: Array, radii: Array) -> None:
     """Half the size of each point, px: its own, or up to the nearer neighbour in a row or column."""
     rows, columns = depth.shape
@@ -83,7 +84,7 @@ def _radii(places: Array, depth: Array, width: Array, radii: Array) -> None:
                 radii[y, x, axis] = 0.6 * min(reach, _MOST * own) + 0.25
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def _draw(places: Array, depth: Array, radii: Array, colours: Array, picture: Array) -> None:
     """Draw strips of the picture side by side; a pixel meets the points in one order, in any strip."""
     height = picture.shape[0]
@@ -100,7 +101,7 @@ def _draw(places: Array, depth: Array, radii: Array, colours: Array, picture: Ar
                         picture[first + v, u, channel] = round(mixed[v, u, channel] / mixed[v, u, 3])
 
 
-@njit(cache=True)
+@njit()
 def _box(
     x: float, y: float, across: float, down: float, first: int, shape: tuple[int, int]
 ) -> tuple[int, int, int, int]:
@@ -110,7 +111,7 @@ def _box(
     return left, right, top, bottom
 
 
-@njit(cache=True)
+@njit()
 def _find_nearest(places: Array, depth: Array, radii: Array, first: int, nearest: Array) -> None:
     for y in range(depth.shape[0]):
         for x in range(depth.shape[1]):
@@ -125,7 +126,7 @@ def _find_nearest(places: Array, depth: Array, radii: Array, first: int, nearest
                     nearest[v, u] = min(nearest[v, u], z)
 
 
-@njit(cache=True)
+@njit()
 def _mix(
     places: Array, depth: Array, radii: Array, colours: Array, first: int, nearest: Array, mixed: Array
 ) -> None:

@@ -19,9 +19,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from wideflow.compiled import njit
 from wideflow.errors import InputError
 from wideflow.filling.dense import eliminate
 from wideflow.filling.dissection import dissect
@@ -139,7 +139,7 @@ class _Elimination:
                 self._updates[number] = front[count:, count:].copy(order="F")
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _substitute(columns: NDArray[Any], start: int, rest: NDArray[Any], x: NDArray[Any]) -> None:
     """Solve L^T x = x for a block's pixels."""
     count = columns.shape[1]
@@ -153,7 +153,7 @@ def _substitute(columns: NDArray[Any], start: int, rest: NDArray[Any], x: NDArra
             x[start + k, c] = value / columns[k, k]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _later_neighbours(
     own: NDArray[Any],
     ys: NDArray[Any],
@@ -173,7 +173,7 @@ def _later_neighbours(
     return np.unique(found[:count])
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _gather_rows(
     front: NDArray[Any],
     own: NDArray[Any],
@@ -194,7 +194,7 @@ def _gather_rows(
                 front[local[places[j]], column] += stencils[i, k]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _gather_update(
     front: NDArray[Any], local: NDArray[Any], rows: NDArray[Any], update: NDArray[Any]
 ) -> None:

@@ -9,14 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from wideflow.compiled import njit
 
 _PANEL = 32  # columns factored together
 _ROWS = 128  # rows whose finished columns stay in the cache while others are updated
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@njit(nogil=True, fastmath={"contract"})
 def eliminate(front: NDArray[Any], count: int) -> bool:
     """Factor the first ``count`` columns of a symmetric matrix and take them out of the others.
 
@@ -51,7 +52,7 @@ def eliminate(front: NDArray[Any], count: int) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@njit(nogil=True, fastmath={"contract"})
 def _subtract(front: NDArray[Any], done: int, first: int, last: int) -> None:
     """Columns first..last less what the ``done`` finished ones contribute, four of those at a time."""
     size = front.shape[0]

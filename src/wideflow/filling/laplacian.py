@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
+
+from wideflow.compiled import njit
 
 REACH = 2  # px: two pixels share a 3x3 window if they are at most this far apart
 SIDE = 2 * REACH + 1
@@ -79,7 +81,7 @@ def product(
     return result
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def _add_windows(
     picture: NDArray[Any],
     numbers: NDArray[Any],
@@ -101,7 +103,7 @@ def _add_windows(
                     _add_window(members, d, q, weights[y, x], stencils)
 
 
-@njit(cache=True)
+@njit()
 def _add_window(
     members: NDArray[Any], d: NDArray[Any], q: NDArray[Any], weight: float, stencils: NDArray[Any]
 ) -> None:
@@ -112,7 +114,7 @@ def _add_window(
             stencils[members[k], place] += weight * value
 
 
-@njit(cache=True)
+@njit()
 def _measure_windows(
     picture: NDArray[Any],
     numbers: NDArray[Any],
@@ -142,7 +144,7 @@ def _measure_windows(
             misfits[y, x] = max(misfit, 0.0)
 
 
-@njit(cache=True)
+@njit()
 def _find_members(numbers: NDArray[Any], y: int, x: int, members: NDArray[Any]) -> bool:
     """The pixels of the window around (y, x); False if some are not in the region."""
     inside = True
@@ -152,7 +154,7 @@ def _find_members(numbers: NDArray[Any], y: int, x: int, members: NDArray[Any]) 
     return inside
 
 
-@njit(cache=True)
+@njit()
 def _solve_window(
     picture: NDArray[Any], y: int, x: int, epsilon: float, d: NDArray[Any], q: NDArray[Any]
 ) -> None:
@@ -179,7 +181,7 @@ def _solve_window(
         q[k, 2] = cc * r + cf * g + ci * v
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def _product(
     stencils: NDArray[Any], ys: NDArray[Any], xs: NDArray[Any], numbers: NDArray[Any], x: NDArray[Any]
 ) -> Any:

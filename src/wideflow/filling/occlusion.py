@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from wideflow.compiled import njit
 from wideflow.config import FillConfig
 from wideflow.errors import InputError
 from wideflow.geometry import forward_backward_error
@@ -62,7 +62,7 @@ def _without_islands(
     return kept
 
 
-@njit(cache=True)
+@njit()
 def _remove_islands(flow: NDArray[Any], mask: NDArray[Any], smallest: float, step: float) -> None:
     height, width = mask.shape
     visited = np.zeros((height, width), np.bool_)

@@ -106,24 +106,6 @@ def close_loop(
     return FlowLoop(optical_a, stereo, closure, ~occluded_optical_a, ~occluded_stereo, seen), error
 
 
-def carry_stereo(stereo: Field, optical: Field, optical_back: Field) -> Field:
-    """The stereo flow of the next moment, as the motion of both cameras' pictures predicts it.
-
-    Parameters
-    ----------
-    stereo : (H, W, 2) float32
-        From the first camera to the second at t.
-    optical : (H2, W2, 2) float32
-        From t to t + 1 in the second camera.
-    optical_back : (H, W, 2) float32
-        From t + 1 to t in the first camera.
-    """
-    height, width = stereo.shape[:2]
-    grid = pixel_grid(width, height).astype(np.float32)
-    across = optical_back + _read(stereo, grid + optical_back)
-    return across + _read(optical, grid + across)
-
-
 def _read(field: Field, places: Field) -> Field:
     """Values (H, W, C) of a field at places (x, y), between pixels; held to the picture."""
     return cv2.remap(field, places, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)

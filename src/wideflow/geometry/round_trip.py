@@ -1,11 +1,13 @@
 """The compiled part of `wideflow.geometry.consistency`."""
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 
+from wideflow.compiled import njit
 
-@njit(parallel=True, cache=True)
+
+@njit(parallel=True)
 def round_trip(
     forward: NDArray[np.float32], backward: NDArray[np.float32], error: NDArray[np.float32]
 ) -> None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from wideflow.compiled import njit
 from wideflow.descriptors.distance import daisy_distance
 
 IMPOSSIBLE = np.float32(1e9)  # cost of leaving the picture
@@ -23,7 +23,7 @@ def byte_weights(daisy: float, cap: float, colour: float, epipolar: float) -> tu
     return np.float32(daisy / scale), np.float32(cap * scale), np.float32(colour / 255), np.float32(epipolar)
 
 
-@njit(cache=True, inline="always", fastmath=True)
+@njit(inline="always")
 def colour_distance(a, y, x, b, ty, tx):
     """Euclidean distance of the colours of two pixels, in bytes (equation 3)."""
     d0 = np.float32(a[y, x, 0]) - np.float32(b[ty, tx, 0])
@@ -32,7 +32,7 @@ def colour_distance(a, y, x, b, ty, tx):
     return np.float32(math.sqrt(d0 * d0 + d1 * d1 + d2 * d2))
 
 
-@njit(cache=True, inline="always", fastmath=True)
+@njit(inline="always")
 def sampson(F, x, y, tx, ty):
     """Squared Sampson distance of (x, y) and (tx, ty) in square pixels (equation 4)."""
     a = F[0, 0] * x + F[0, 1] * y + F[0, 2]
@@ -44,7 +44,7 @@ def sampson(F, x, y, tx, ty):
     return np.float32(r * r / (a * a + b * b + p * p + q * q + 1e-30))
 
 
-@njit(cache=True, inline="always", fastmath=True)
+@njit(inline="always")
 def unary(source, target, source_colour, target_colour, F, x, y, u, v, weights):
     """Equation 1 for the match (x, y) -> (x + u, y + v); descriptors are read at the nearest pixel."""
     w_d, cap, w_c, w_e = weights

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from wideflow.compiled import njit
 from wideflow.config import MatchConfig
 from wideflow.geometry import pixel_grid
 from wideflow.matching.colour import ColourTransform
@@ -16,6 +16,7 @@ from wideflow.matching.level import Level, colour_bytes
 from wideflow.matching.search import search_line
 
 Flows = tuple[NDArray[np.float32], NDArray[np.float32]]
+Particles = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 
 @dataclass(eq=False)
@@ -73,7 +74,7 @@ def enlarged(coarser: NDArray[np.float32], height: int, width: int) -> NDArray[n
     return coarser[rows][:, columns]
 
 
-def shrunk_start(level: Level, start: Flows, halvings: int, config: MatchConfig) -> Flows:
+def shrunk_start(level: Level, start: Flows, halvings: int, config: MatchConfig) -> Particles:
     """Particles of the level above ``level`` from flows at full size: the flows, and others around them."""
     particles = []
     for i, flow in enumerate(start):
@@ -111,7 +112,7 @@ def exchange(directions: tuple[Direction, ...]) -> None:
         directions[1 - i].flow[known, -1] = offer[known]
 
 
-@njit(cache=True)
+@njit()
 def _way_back(flow, costs, other):
     """Flow (h2, w2, 2) from each target pixel to the source pixel that matches it best; NaN for none."""
     offer = np.full((other.shape[0], other.shape[1], 2), np.nan, np.float32)

@@ -1,8 +1,8 @@
-"""PatchMatch belief propagation over K particles a pixel (paper, equations 5 and 6; Besse et al.).
+"""PatchMatch belief propagation over K particles per pixel (paper, equations 5 and 6; Besse et al.).
 
-The picture is a checkerboard: all pixels of one colour are updated in parallel and read only pixels of the
-other, and chance comes from a counter of the pixel. So the result is the same, bit for bit, for any number
-of threads.
+The picture is a checkerboard: all pixels of one parity of x + y are updated in parallel and read only pixels
+of the other, and chance comes from a counter of the pixel. So the result is the same, bit for bit, for any
+number of threads.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from wideflow.compiled import njit
 from wideflow.matching.cost import IMPOSSIBLE, unary
 
-# all offsets have odd length: they lead to pixels of the other colour; j ^ 1 is the way back
+# all offsets have odd length: they lead to pixels of the other parity; j ^ 1 is the opposite one
 _NEAR = np.array([[-1, 0], [1, 0], [0, -1], [0, 1]], np.int64)
 _FAR = np.array([[-5, 0], [5, 0], [0, -5], [0, 5], [-2, -1], [2, 1], [1, -2], [-1, 2]], np.int64)
 _SAME = np.float32(0.0625)  # particles nearer than a quarter pixel are one (square pixels)
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _uniform(state):
     """Next state of the pixel's generator and a number in -1..1."""
     state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
@@ -29,7 +30,7 @@ def _uniform(state):
     return state, np.float32(np.int64(mixed >> np.uint64(40)) * (2.0 / 16777216.0) - 1.0)
 
 
-@njit(cache=True, inline="always", fastmath=True)
+@njit(inline="always")
 def _message(base, theirs, j, u, v, w_p, tau):
     """What neighbour j says of the label (u, v): from 0, it agrees, to tau (equation 6)."""
     best = tau
@@ -41,7 +42,7 @@ def _message(base, theirs, j, u, v, w_p, tau):
     return best
 
 
-@njit(cache=True, inline="always", fastmath=True)
+@njit(inline="always")
 def _listen(flow, belief, messages, x, y, base, theirs):
     """Collect the neighbours' particles and their beliefs without what this pixel told them."""
     rows, columns, K = belief.shape
@@ -61,7 +62,7 @@ def _listen(flow, belief, messages, x, y, base, theirs):
             base[j, k] -= low
 
 
-@njit(cache=True, inline="always", fastmath=True)
+@njit(inline="always")
 def _step(F, x, y, u, v, r1, r2, radius, on_line):
     """A random step from (u, v): along the epipolar line where there is one, else anywhere."""
     if not on_line:
@@ -76,7 +77,7 @@ def _step(F, x, y, u, v, r1, r2, radius, on_line):
     return np.float32(u - b * r1 * radius + a * across), np.float32(v + a * r1 * radius + b * across)
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _candidate(i, flow, theirs, x, y):
     """Label i of those this pixel considers: its own, its neighbours' best, those of pixels farther away.
 
@@ -95,7 +96,7 @@ def _candidate(i, flow, theirs, x, y):
     return flow[sy, sx, 0, 0], flow[sy, sx, 0, 1]
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _is_new(new_flow, kept, u, v):
     for k in range(kept):
         du, dv = u - new_flow[k, 0], v - new_flow[k, 1]
@@ -104,7 +105,7 @@ def _is_new(new_flow, kept, u, v):
     return True
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _insert(new_flow, new_unary, new_belief, kept, u, v, cost, belief):
     """Keep the K labels of lowest disbelief, best first."""
     K = new_belief.shape[0]
@@ -118,7 +119,7 @@ def _insert(new_flow, new_unary, new_belief, kept, u, v, cost, belief):
     return min(kept + 1, K)
 
 
-@njit(parallel=True, cache=True)
+@njit(parallel=True)
 def evaluate(source, target, colours, F, flow, costs, weights):
     """Unary cost of every particle, after the weights or the pictures changed."""
     rows, columns, K = costs.shape
@@ -129,9 +130,9 @@ def evaluate(source, target, colours, F, flow, costs, weights):
                 costs[y, x, k] = unary(source, target, colours[0], colours[1], F, x, y, u, v, weights)
 
 
-@njit(parallel=True, cache=True)
-def sweep(source, target, colours, F, flow, costs, belief, messages, colour, chance, far, weights, smooth):
-    """Update every pixel of one ``colour`` (0 or 1) of the checkerboard.
+@njit(parallel=True)
+def sweep(source, target, colours, F, flow, costs, belief, messages, parity, chance, far, weights, smooth):
+    """Update every pixel of one ``parity`` (x + y even or odd) of the checkerboard.
 
     Parameters
     ----------
@@ -141,8 +142,8 @@ def sweep(source, target, colours, F, flow, costs, belief, messages, colour, cha
         Particles, best first, their unary cost and their disbelief (unary + messages). Changed in place.
     messages : (H, W, K, 4) float32
         Last message of each neighbour about each particle. Changed in place.
-    colour : int
-        Which half of the checkerboard.
+    parity : int
+        0 or 1: which half of the checkerboard.
     chance : (uint64, float32, int)
         Seed of this sweep, how far random steps go in pixels, how many a pixel tries; after one for each
         particle they go half as far, and so on.
@@ -162,7 +163,7 @@ def sweep(source, target, colours, F, flow, costs, belief, messages, colour, cha
         new_flow = np.empty((K, 2), np.float32)
         new_unary = np.empty(K, np.float32)
         new_belief = np.empty(K, np.float32)
-        for x in range((y + colour) & 1, columns, 2):
+        for x in range((y + parity) & 1, columns, 2):
             _listen(flow, belief, messages, x, y, base, theirs)
             state = np.uint64(seed) ^ (np.uint64(y * columns + x) * np.uint64(0x9E3779B97F4A7C15))
             kept = 0
@@ -187,7 +188,7 @@ def sweep(source, target, colours, F, flow, costs, belief, messages, colour, cha
                 if w_p > 0:
                     for j in range(4):
                         told += _message(base, theirs, j, u, v, w_p, tau)
-                    # most candidates stop here, before the dear part
+                    # most candidates stop here, before the expensive part
                     if told >= worst:
                         continue
                 if i < K:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from wideflow.compiled import FAST, njit
 from wideflow.matching.cost import IMPOSSIBLE, unary
 
 
-@njit(parallel=True, cache=True, fastmath=True)
+@njit(parallel=True, fastmath=FAST)
 def search_line(source, target, colours, F, infinity, epipole, flow, costs, weights):
     """Try every whole step on the epipolar line of every pixel; the K best local minima become its particles.
 

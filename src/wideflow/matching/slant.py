@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 
+from wideflow.compiled import njit
 from wideflow.geometry import pixel_grid
 
 _REACH = 0.06  # how far the evidence of a pixel reaches, as a share of the picture's longest side
@@ -95,7 +96,7 @@ def fit_slant(picture: NDArray[np.float32], flow: NDArray[np.float32], weight: N
     return Slant(np.ascontiguousarray(model[..., :2]), slope)
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def _moments(grid, flow, weight):
     rows, columns = weight.shape
     out = np.empty((rows, columns, 12), np.float32)
@@ -111,7 +112,7 @@ def _moments(grid, flow, weight):
     return out
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def _smooth_rows(moments, keep):
     """Recursive filter there and back along each row; ``keep`` is what passes from a pixel to the next."""
     rows, columns, n = moments.shape
@@ -124,7 +125,7 @@ def _smooth_rows(moments, keep):
                 moments[r, c, k] += keep[r, c] * (moments[r, c + 1, k] - moments[r, c, k])
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def _smooth_columns(moments, keep):
     rows, columns, n = moments.shape
     for block in prange((columns + 15) // 16):
@@ -139,7 +140,7 @@ def _smooth_columns(moments, keep):
                     moments[r, c, k] += keep[r, c] * (moments[r + 1, c, k] - moments[r, c, k])
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def _solve(moments, grid, ridge, steepest, model):
     rows, columns = moments.shape[:2]
     for r in prange(rows):
@@ -161,7 +162,7 @@ def _solve(moments, grid, ridge, steepest, model):
                 model[r, c, 2 + 2 * k], model[r, c, 3 + 2 * k] = a, b
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def _enlarge(flow, slope, large_flow, large_slope):
     rows, columns = large_flow.shape[:2]
     for y in prange(rows):
@@ -176,7 +177,7 @@ def _enlarge(flow, slope, large_flow, large_slope):
                 large_slope[y, x, k, 0], large_slope[y, x, k, 1] = a, b
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def _frames(flow, slope, epipole, frames):
     rows, columns = flow.shape[:2]
     for y in prange(rows):

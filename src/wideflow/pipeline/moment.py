@@ -1,52 +1,99 @@
-"""What the steps of the pipeline hand on: the pictures of a moment, and flows with their gaps filled."""
+"""What the stages of a time step hand on; every field that is kept has the name under which it is kept."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.lift import CameraDoubt
-from wideflow.types import RigFrame
+from wideflow.geometry.flow_loop import FlowLoop
+
+Floats = NDArray[np.float32]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Moment:
-    """Both pictures of one moment as ideal cameras would have taken them.
+class Pictures:
+    """Both pictures of one moment as ideal cameras would have taken them: (H, W, 3) RGB, 8 bits."""
+
+    picture_a: NDArray[np.uint8]
+    picture_b: NDArray[np.uint8]
+
+    @property
+    def a(self) -> Floats:
+        """That of A, 0..1."""
+        return _floats(self.picture_a)
+
+    @property
+    def b(self) -> Floats:
+        """That of B, 0..1."""
+        return _floats(self.picture_b)
+
+
+@dataclass(frozen=True, eq=False)
+class MatchedFlow:
+    """A match as it is kept.
 
     Attributes
     ----------
-    pictures : pair of (H, W, 3) float32
-        RGB, 0..1, of A and of B.
-    frame : RigFrame
-        Of cameras without distortion.
-    known : pair of (H, W) bool
-        Pixels that the lens has seen.
-    doubt : CameraDoubt, optional
-        What calibration does not know of the cameras.
+    uv, back : (H, W, 2) and (H2, W2, 2) float32
+        Flow to the other picture and back, px, to 1/256.
+    confidence : (H, W) float32
+        Of ``uv``, 0..1.
+    colours : (3, n) float64
+        The matrix of the colour transform to the other picture.
     """
 
-    pictures: tuple[NDArray[np.float32], NDArray[np.float32]]
-    frame: RigFrame
-    known: tuple[NDArray[np.bool_], NDArray[np.bool_]]
-    doubt: CameraDoubt | None = None
+    uv: Floats
+    back: Floats
+    confidence: Floats
+    colours: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class FilledFlow:
-    """A matched flow whose gaps are filled: (H, W, 2) px, its confidence, and where it is a guess."""
+    """A matched flow whose gaps are filled.
 
-    uv: NDArray[np.float32]
-    confidence: NDArray[np.float32]
-    occluded: NDArray[np.bool_]
+    Attributes
+    ----------
+    uv : (H, W, 2) float32
+        Flow, px, to 1/256; finite everywhere.
+    confidence : (H, W) float32
+        0..1.
+    occluded : (H, W) bool
+        Where it is a guess.
+    colours : (3, n) float64
+        The matrix of the colour transform to the other picture.
+    """
+
+    uv: Floats
+    confidence: Floats
+    occluded: Mask
+    colours: NDArray[np.float64]
 
 
-class StepFlows(NamedTuple):
-    """The four flows around the loop of a time step."""
+@dataclass(frozen=True, eq=False)
+class RefinedFlows:
+    """The flows of a time step that agree, and (H, W) px by which the matched ones did not."""
 
-    optical_a: FilledFlow
-    stereo: FilledFlow
-    optical_b: FilledFlow
-    stereo_next: FilledFlow
+    flows: FlowLoop
+    loop_error: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class LastMoment:
+    """Picture A at the moment that no step starts from: its stereo flow, matched and filled, and its depth.
+
+    Arrays as in `SceneFlow`.
+    """
+
+    stereo_flow: Floats
+    depth: Floats
+    occluded: Mask
+    confidence: Floats
+    tilt: float = 0.0
+
+
+def _floats(picture: NDArray[np.uint8]) -> Floats:
+    return picture.astype(np.float32) / np.float32(255)

@@ -5,25 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from wideflow.config import Config
 from wideflow.files.fingerprint import fingerprint
+from wideflow.pipeline.order import SOURCES, STAGE, kept_order
 from wideflow.types import Rig, View
-
-FLOWS = ("stereo", "optical_a", "optical_b")
 
 
 class Task(NamedTuple):
-    """One piece of work of a run.
-
-    Attributes
-    ----------
-    name : str
-        "pictures", a name of `FLOWS`, "step", or "last" for the moment that no step starts from.
-    t : int
-        Its moment.
-    """
+    """One piece of work of a run: a stage that is kept, by its name, at moment ``t``."""
 
     name: str
     t: int
@@ -69,63 +60,59 @@ class Plan:
 
     def tasks(self) -> Iterator[Task]:
         """Everything to do, in an order in which each task finds what it needs."""
-        for t in range(len(self)):
-            yield Task("pictures", t)
-            yield Task("stereo", t)
-            if t > 0:
-                yield Task("optical_a", t - 1)
-                yield Task("optical_b", t - 1)
-                yield Task("step", t - 1)
-        yield Task("last", len(self) - 1)
+        return (Task(stage.name, t) for stage, t in kept_order(len(self)))
 
     def needs(self, task: Task) -> list[Task]:
         """Tasks that must be done before this one."""
-        name, t = task
-        if name == "pictures":
-            return []
-        if name == "stereo":
-            return [Task("pictures", t)]
-        if name in FLOWS:
-            return [Task("pictures", t), Task("pictures", t + 1)]
-        if name == "last":
-            return [Task("stereo", t)]
-        return [*(Task(flow, t) for flow in FLOWS), Task("stereo", t + 1)]
+        found: dict[Task, None] = {}
+        for name, ahead in STAGE[task.name].needs:
+            need = Task(name, task.t + ahead)
+            if name in SOURCES:
+                continue
+            for each in [need] if STAGE[name].kept else self.needs(need):
+                found[each] = None
+        return list(found)
 
     def slot(self, task: Task) -> str:
         """What its files are called; a step and a last moment write the same arrays, one ends the other."""
-        return "moment" if task.name in ("step", "last") else task.name
+        return STAGE[task.name].slot or task.name
 
     def number(self, task: Task) -> int:
         """The number that its files have: flows go by A's frame, which another choice of frames keeps."""
-        return self.frames[task.t][0] if task.name in FLOWS else task.t
+        return self.frames[task.t][0] if STAGE[task.name].kept == "work" else task.t
 
     def key(self, task: Task) -> str:
         """A text that changes with anything that the result of the task depends on."""
-        name, t = task
-        if name == "pictures":
-            return fingerprint(name, self.sides[0], self.sides[1], self.frames[t])
-        if name in FLOWS:
-            return fingerprint(self.match_key(task), self.sides, self.config.fill)
-        views = [_view(self.rig, t)] + ([_view(self.rig, t + 1)] if name == "step" else [])
-        doubts = [_view(rig, t) for rig in self.alternatives]
-        needs = [self.key(need) for need in self.needs(task)]
-        return fingerprint(name, t, needs, views, doubts, self.config.refine)
+        if task not in self._keys:
+            self._keys[task] = self._source_key(task) if task.name in SOURCES else self._stage_key(task)
+        return self._keys[task]
 
-    def match_key(self, task: Task) -> str:
-        """The same for the match that a flow begins with, which filling does not change."""
+    def _stage_key(self, task: Task) -> str:
+        stage = STAGE[task.name]
+        needs = [self.key(Task(name, task.t + ahead)) for name, ahead in stage.needs]
+        settings = getattr(self.config, stage.settings) if stage.settings else None
+        return fingerprint(stage.name, stage.version, needs, settings)
+
+    def _source_key(self, task: Task) -> str:
         name, t = task
-        pictures = [self.key(need) for need in self.needs(task)]
-        views = _view(self.rig, t) if name == "stereo" else None
-        return fingerprint("match", name, pictures, views, self.config.match)
+        if name == "lenses":
+            return fingerprint(name, self.lenses)
+        of_moment: dict[str, Any] = {
+            "film": [self.contents, self.fps, self.frames[t]],
+            "cameras": _view(self.rig, t),
+            "doubt": [_view(rig, t) for rig in self.alternatives],
+        }
+        return fingerprint(name, of_moment[name])
 
     @cached_property
-    def sides(self) -> tuple[str, str]:
-        """Of each camera: its clip, its lens, and the ideal one."""
-        a, b = (
-            fingerprint(self.contents[i], self.fps, _lens(self.filmed, i), _lens(self.rig, i))
-            for i in range(2)
-        )
+    def lenses(self) -> tuple[str, str]:
+        """Of each camera: its lens, and the ideal one."""
+        a, b = (fingerprint(_lens(self.filmed, i), _lens(self.rig, i)) for i in range(2))
         return a, b
+
+    @cached_property
+    def _keys(self) -> dict[Task, str]:
+        return {}
 
 
 def _lens(rig: Rig, i: int) -> list[object]:

@@ -17,21 +17,22 @@ from wideflow.errors import InputError
 from wideflow.files.fingerprint import content_hash, fingerprint
 from wideflow.files.place import Place
 from wideflow.files.rig import rig_from_bytes, rig_to_bytes
-from wideflow.geometry import baseline, ideal_camera
+from wideflow.geometry import baseline
 from wideflow.pipeline.cameras import calibrate
 from wideflow.pipeline.moments import asked_moments, calibration_pairs, choose_pairs
 from wideflow.pipeline.plan import Plan
-from wideflow.pipeline.undistort import processing_size
+from wideflow.pipeline.timings import Seconds, clock
+from wideflow.pipeline.undistort import ideal_rig
 from wideflow.pipeline.work import Work
 from wideflow.progress import Progress
 from wideflow.sync import FramePairs, Sync, pair_frames, synchronise
-from wideflow.types import Camera, Rig, RigFrame, View
+from wideflow.types import Camera, Rig, RigFrame
 from wideflow.verdict import Finding, findings_from, require_trust
 from wideflow.verdict.judge import calibration_doubts, sync_finding
 from wideflow.video.read import Video
 from wideflow.video.same import require_two_clips
 
-_SYNCHRONISED, _CALIBRATED, _CHECKED = 2, 2, 1  # versions of what these give
+_SYNCHRONISED, _CALIBRATED, _CHECKED = 3, 3, 2  # versions of what synchronisation, calibration and check give
 LOG = logging.getLogger("wideflow")
 
 
@@ -85,7 +86,8 @@ def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
     -------
     Plan
     dict
-        What was found, for ``summary.json``: sync, calibration, and how many of the moments asked for come.
+        What was found, for ``summary.json``: sync, calibration, and how many of the moments asked for come;
+        and the seconds that each took.
 
     Raises
     ------
@@ -97,7 +99,8 @@ def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
     require_two_clips(job.a, job.b)
     contents = content_hash(job.a), content_hash(job.b)
     a, b = videos
-    sync, sync_key = _synchronised(job, (a, b), contents, work, progress)
+    seconds: Seconds = {}
+    sync, sync_key = _synchronised(job, (a, b), contents, work, seconds, progress)
     pairs = choose_pairs(sync.pairs, job.frames, str(job.a))
     described = described_sync(sync, pairs)
     when = sync_finding(described)
@@ -107,9 +110,9 @@ def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
         raise InputError(
             f"only {len(pairs.a)} moment of '{job.a}' is left by the frames chosen; motion needs two or more"
         )
-    looked = _looked_at(job, (a, b), sync, sync_key, work, progress)
+    looked = _looked_at(job, (a, b), sync, sync_key, work, seconds, progress)
     try:
-        found, others, report = _calibrated(job, (a, b), sync, sync_key, work, progress)
+        found, others, report = _calibrated(job, (a, b), sync, sync_key, work, seconds, progress)
     except InputError as error:
         if when.grade == "good":
             raise _advised(error, looked) from error
@@ -133,7 +136,7 @@ def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
         contents=contents,
         frames=tuple((frame.index, partner[frame.index]) for frame in moments),
         filmed=filmed,
-        rig=_ideal_rig(filmed, job.size),
+        rig=ideal_rig(filmed, job.size),
         config=job.config,
         alternatives=tuple(_only(other, moments) for other in others),
     )
@@ -143,7 +146,13 @@ def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
         "placed": len(moments),
     }
     found_before = [asdict(finding) for finding in looked]
-    return plan, {"sync": described, "check": found_before, "calibration": report, "moments": counts}
+    return plan, {
+        "sync": described,
+        "check": found_before,
+        "calibration": report,
+        "moments": counts,
+        "seconds": seconds,
+    }
 
 
 def described_sync(sync: Sync, pairs: FramePairs) -> dict[str, Any]:
@@ -170,17 +179,28 @@ def sync_from_fields(fields: dict[str, Any], pairs: FramePairs) -> Sync:
     return Sync(**{**fields, **sentences}, pairs=pairs)
 
 
-def _kept(work: Work, task: str, key: str, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What ``compute`` gives, or gave in an earlier run."""
+def _kept(
+    work: Work, task: str, key: str, compute: Callable[[], dict[str, Any]], seconds: Seconds
+) -> dict[str, Any]:
+    """What ``compute`` gives, or gave in an earlier run; ``seconds`` learns how long it took then."""
     note = work.note(task, 0, key)
     if note is None:
-        note = compute()
+        spent: Seconds = {}
+        with clock(spent, task):
+            found = compute()
+        note = {"found": found, "seconds": spent}
         work.save(task, 0, key, note)
-    return note
+    seconds.update(note["seconds"])
+    return dict(note["found"])
 
 
 def _synchronised(
-    job: Job, videos: tuple[Video, Video], contents: tuple[str, str], work: Work, progress: Progress
+    job: Job,
+    videos: tuple[Video, Video],
+    contents: tuple[str, str],
+    work: Work,
+    seconds: Seconds,
+    progress: Progress,
 ) -> tuple[Sync, str]:
     key = fingerprint("sync", _SYNCHRONISED, contents, job.fps, job.config.sync, job.offset)
 
@@ -188,13 +208,19 @@ def _synchronised(
         found = synchronise(videos[0], videos[1], job.config.sync, job.offset, _named(progress, "when"))
         return sync_fields(found)
 
-    fields = _kept(work, "sync", key, compute)
+    fields = _kept(work, "sync", key, compute, seconds)
     times = videos[0].times, videos[1].times
     return sync_from_fields(fields, pair_frames(*times, fields["offset_seconds"], fields["rate"])), key
 
 
 def _looked_at(
-    job: Job, videos: tuple[Video, Video], sync: Sync, sync_key: str, work: Work, progress: Progress
+    job: Job,
+    videos: tuple[Video, Video],
+    sync: Sync,
+    sync_key: str,
+    work: Work,
+    seconds: Seconds,
+    progress: Progress,
 ) -> tuple[Finding, ...]:
     """What `wideflow check` finds, before cameras are looked for; nothing if they are given."""
     if job.rig is not None:
@@ -204,7 +230,8 @@ def _looked_at(
         found = check_clips(*videos, sync, job.config.sync, job.offset, _named(progress, "check"))
         return {"findings": [asdict(finding) for finding in found.findings]}
 
-    found = findings_from(_kept(work, "check", fingerprint("check", _CHECKED, sync_key), compute)["findings"])
+    kept = _kept(work, "check", fingerprint("check", _CHECKED, sync_key), compute, seconds)
+    found = findings_from(kept["findings"])
     for finding in found:
         if finding.grade != "good":
             LOG.info("check, %s: %s", finding.topic, finding.words)
@@ -218,7 +245,13 @@ def _advised(error: InputError, looked: tuple[Finding, ...]) -> InputError:
 
 
 def _calibrated(
-    job: Job, videos: tuple[Video, Video], sync: Sync, sync_key: str, work: Work, progress: Progress
+    job: Job,
+    videos: tuple[Video, Video],
+    sync: Sync,
+    sync_key: str,
+    work: Work,
+    seconds: Seconds,
+    progress: Progress,
 ) -> tuple[Rig, tuple[Rig, ...], dict[str, Any]]:
     """The rig as filmed, rigs that explain the videos about as well, and the report on it."""
     chosen = choose_pairs(sync.pairs, job.frames, str(job.a))
@@ -247,7 +280,7 @@ def _calibrated(
             report["scale"] = f"cameras {job.scale:g} apart in the first frame"
         return {"report": report, "rigs": [rig_to_bytes(rig).decode() for rig in rigs]}
 
-    kept = _kept(work, "calibration", key, compute)
+    kept = _kept(work, "calibration", key, compute, seconds)
     rig, *others = (rig_from_bytes(text.encode(), "calibration") for text in kept["rigs"])
     return rig, tuple(others), kept["report"]
 
@@ -262,19 +295,6 @@ def _rig_frames(rig: Rig, pairs: FramePairs, static: bool) -> list[RigFrame]:
 def _only(rig: Rig, moments: list[RigFrame]) -> Rig:
     """The frames of a rig at these moments."""
     return Rig(rig.cameras, tuple(rig.frame(moment.index) for moment in moments))
-
-
-def _ideal_rig(filmed: Rig, longest: int) -> Rig:
-    a, b = (ideal_camera(camera, processing_size(camera, longest)) for camera in filmed.cameras)
-    frames = (
-        RigFrame(
-            frame.index,
-            frame.times,
-            (View(a, frame.views[0].cam_from_world), View(b, frame.views[1].cam_from_world)),
-        )
-        for frame in filmed.frames
-    )
-    return Rig((a, b), tuple(frames))
 
 
 def _named(progress: Progress, what: str) -> Progress:

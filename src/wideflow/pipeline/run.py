@@ -26,6 +26,7 @@ from wideflow.pipeline.plan import Plan, Task
 from wideflow.pipeline.prepare import Job, make_plan
 from wideflow.pipeline.schedule import run_here, run_on_cluster
 from wideflow.pipeline.store import Store
+from wideflow.pipeline.timings import Seconds, timings, total
 from wideflow.pipeline.work import Work
 from wideflow.progress import Progress
 from wideflow.results import Result
@@ -138,7 +139,8 @@ def run_job(job: Job, workers: int | None, cluster: str | None, report: bool, pr
             run_here(plan, progress, done)
         else:
             run_on_cluster(plan, cluster, workers or 1, progress, done)
-        place.write("timings.json", json.dumps(_timings(notes), indent=1).encode())
+        told = timings(found["seconds"], _seconds(notes))
+        place.write("timings.json", json.dumps(told, indent=1).encode())
         summary["moments"]["unmatched"] = _unmatched(notes)
         result = conclude(job.out, summary)
         if report:
@@ -181,21 +183,12 @@ def _begin(place: Place, plan: Plan, job: Job, found: dict[str, Any]) -> dict[st
     return summary
 
 
-def _timings(notes: dict[Task, dict[str, Any]]) -> dict[str, Any]:
-    """Seconds of every stage in all, and of every moment."""
-    total: dict[str, float] = {}
-    moments: dict[int, dict[str, float]] = {}
+def _seconds(notes: dict[Task, dict[str, Any]]) -> dict[int, Seconds]:
+    """Of each stage, for every moment."""
+    moments: dict[int, Seconds] = {}
     for task, note in notes.items():
-        for stage, seconds in note["seconds"].items():
-            total[stage] = total.get(stage, 0) + seconds
-            moment = moments.setdefault(task.t, {})
-            moment[stage] = moment.get(stage, 0) + seconds
-    frames = [{"index": t, **_rounded(moments[t])} for t in sorted(moments)]
-    return {"seconds": _rounded(total), "frames": frames}
-
-
-def _rounded(seconds: dict[str, float]) -> dict[str, float]:
-    return {stage: round(value, 3) for stage, value in seconds.items()}
+        moments[task.t] = total(moments.get(task.t, {}), note["seconds"])
+    return moments
 
 
 def _unmatched(notes: dict[Task, dict[str, Any]]) -> int:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from wideflow.errors import InputError, MissingExtraError
+from wideflow.pipeline.order import STAGE
 from wideflow.pipeline.plan import Plan, Task
 from wideflow.pipeline.tasks import do_task
 from wideflow.progress import Progress
@@ -78,7 +79,7 @@ class _Clock:
         self._last = now
 
     def text(self, done: int, task: Task, plan: Plan) -> str:
-        text = f"{task.name.replace('_', ' ')} of moment {task.t + 1} of {len(plan)}"
+        text = f"{STAGE[task.name].doing} of moment {task.t + 1} of {len(plan)}"
         if self._fresh < 4:
             return text
         left = self._spent / self._fresh * (self._total - done)

@@ -15,11 +15,10 @@ from wideflow.errors import FileError
 from wideflow.files.disk import AnyPath
 from wideflow.files.place import Place, make_folder
 from wideflow.files.rig import rig_to_bytes
-from wideflow.lift import LiftedStereo
-from wideflow.pipeline.moment import FilledFlow, Moment
 from wideflow.pipeline.step import Step
+from wideflow.pipeline.timings import timings
 from wideflow.results import ARRAYS, STEPS
-from wideflow.types import Camera, Rig, SceneFlow
+from wideflow.types import Camera
 
 
 class Store:
@@ -46,27 +45,6 @@ class Store:
     def put(self, name: str, t: int, values: NDArray[Any]) -> None:
         """Write one array of one moment."""
         self._try(lambda: self._group[name].__setitem__(t, values))
-
-    def put_pictures(self, t: int, moment: Moment) -> None:
-        """Write both pictures of a moment."""
-        for name, picture in zip(("picture_a", "picture_b"), moment.pictures, strict=True):
-            self.put(name, t, np.rint(picture * 255).astype(np.uint8))
-
-    def put_scene(self, t: int, scene: SceneFlow) -> None:
-        """Write what the step from t to t + 1 has found."""
-        for name in ARRAYS:
-            if not name.startswith("picture"):
-                self.put(name, t, getattr(scene, name))
-
-    def put_last(self, t: int, stereo: FilledFlow, lifted: LiftedStereo) -> None:
-        """Write the moment that no step starts from."""
-        for name, values in (
-            ("stereo_flow", stereo.uv),
-            ("occluded", stereo.occluded),
-            ("depth", lifted.depth),
-            ("confidence", lifted.confidence),
-        ):
-            self.put(name, t, values)
 
     def put_unknown(self, t: int, step: bool) -> None:
         """Write that nothing is known of a moment, nor of the step that starts from it."""
@@ -147,6 +125,11 @@ def _shape(name: str, moments: int, cameras: tuple[Camera, Camera]) -> tuple[int
     return (max(moments - 1, 1) if name in STEPS else moments, height, width, *last)
 
 
+def stored_arrays(value: object) -> dict[str, NDArray[Any]]:
+    """The attributes of what a stage gives that a result has arrays for."""
+    return {name: getattr(value, name) for name in ARRAYS if hasattr(value, name)}
+
+
 def write_step(out: AnyPath, step: Step) -> None:
     """Write ``result.zarr``, ``rig.json`` and ``timings.json`` of one time step into a folder.
 
@@ -156,16 +139,13 @@ def write_step(out: AnyPath, step: Step) -> None:
         The folder cannot be written; an older result in it is then still whole.
     """
     place = Place(out)
-    frames = step.moments[0].frame, step.moments[1].frame
-    cameras = frames[0].views[0].camera, frames[0].views[1].camera
     temporary = ".result.zarr.part"
     try:
         place.remove(temporary)
-        store = Store(place, 2, cameras, temporary)
-        for t, moment in enumerate(step.moments):
-            store.put_pictures(t, moment)
-        store.put_scene(0, step.scene)
-        store.put_last(1, step.stereo_next, step.lifted_next)
+        store = Store(place, 2, step.rig.cameras, temporary)
+        for t, found in enumerate((step.scene, step.last)):
+            for name, values in (stored_arrays(step.pictures[t]) | stored_arrays(found)).items():
+                store.put(name, t, values)
         place.remove("result.zarr")
         os.replace(place.folder / temporary, place.folder / "result.zarr")
     except (OSError, FileError) as error:
@@ -174,6 +154,5 @@ def write_step(out: AnyPath, step: Step) -> None:
             raise
         reason = error.strerror or str(error)
         raise FileError(f"cannot write the result into '{out}': {reason}; choose another place") from error
-    place.write("rig.json", rig_to_bytes(Rig(cameras, frames)))
-    timings = {stage: round(seconds, 3) for stage, seconds in step.seconds.items()}
-    place.write("timings.json", json.dumps({"seconds": timings}, indent=1).encode())
+    place.write("rig.json", rig_to_bytes(step.rig))
+    place.write("timings.json", json.dumps(timings({}, step.moments), indent=1).encode())

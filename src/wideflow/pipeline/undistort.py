@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from wideflow.errors import InputError
 from wideflow.geometry import ideal_camera, undistortion_maps
-from wideflow.types import Camera, View
+from wideflow.types import Camera, Rig, RigFrame, View
 
 Number = TypeVar("Number", np.float32, np.uint8)
 
@@ -69,3 +69,20 @@ def processing_size(camera: Camera, longest: int) -> tuple[int, int]:
     """Width and height with at most ``longest`` pixels on the longer side; pictures are never enlarged."""
     scale = min(1.0, longest / max(camera.size))
     return max(1, round(camera.width * scale)), max(1, round(camera.height * scale))
+
+
+def ideal_rig(filmed: Rig, longest: int | None = None) -> Rig:
+    """The cameras without distortion, at the same places, with at most ``longest`` pixels on a side."""
+    a, b = (
+        ideal_camera(camera, None if longest is None else processing_size(camera, longest))
+        for camera in filmed.cameras
+    )
+    frames = (
+        RigFrame(
+            frame.index,
+            frame.times,
+            (View(a, frame.views[0].cam_from_world), View(b, frame.views[1].cam_from_world)),
+        )
+        for frame in filmed.frames
+    )
+    return Rig((a, b), tuple(frames))

@@ -2,7 +2,7 @@
 
 Unknowns at every pixel x of picture A at t, in this order: u1 (to A at t + 1), u2 (to B at t) and u3, which
 closes the loop: x + u1 + u2 + u3 lies in B at t + 1. The terms only know the three places p1 = x + u1,
-p2 = x + u2, p3 = x + u1 + u2 + u3; the chain rule back to u is `_to_flows`.
+p2 = x + u2, p3 = x + u1 + u2 + u3; the chain rule back to u is `to_flows`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,41 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 
+from wideflow.compiled import njit
+from wideflow.refine.epipolar_terms import epipolar_t, epipolar_t1
 from wideflow.refine.sampling import CHANNELS, COLOURS, cubic
+from wideflow.refine.system import (
+    ALPHA,
+    COLOUR,
+    EPSILON,
+    GRADIENT,
+    P1_X,
+    P1_XX,
+    P1P3_XX,
+    P2_X,
+    P2_XX,
+    P2P3_XX,
+    P3_X,
+    P3_XX,
+    P3_XY,
+    P3_Y,
+    P3_YY,
+    PLACES,
+    STEREO_COLOUR,
+    STEREO_GRADIENT,
+    U1X,
+    U1Y,
+    U2X,
+    U2Y,
+    U3X,
+    U3Y,
+    to_flows,
+)
 
 FRAMES = 3  # pictures with moving places
-SYSTEM = 27  # numbers a pixel: upper triangle of the 6 x 6 matrix by rows, then the 6 of the right-hand side
 
 
 def linearise(
@@ -59,7 +87,7 @@ def linearise(
     return float(energy.sum())
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _difference(first, second, colour_weight, gradient_weight, epsilon):
     """Penalty of one data term; the weights of its colour and of its gradient part in the quadratic."""
     colour = gradient = np.float32(0.0)
@@ -75,7 +103,7 @@ def _difference(first, second, colour_weight, gradient_weight, epsilon):
     return penalty, np.float32(0.5) * colour_weight / colour, np.float32(0.5) * gradient_weight / gradient
 
 
-@njit(parallel=True, cache=True, error_model="numpy")
+@njit(parallel=True, error_model="numpy")
 def _linearise(a0, b0, a1, b1, visible, fundamental, weights, flows, system, penalty, energy):
     rows, columns = flows.shape[:2]
     for y in prange(rows):
@@ -88,17 +116,17 @@ def _linearise(a0, b0, a1, b1, visible, fundamental, weights, flows, system, pen
         x1, x2, x3 = slopes_x[0], slopes_x[1], slopes_x[2]
         y1, y2, y3 = slopes_y[0], slopes_y[1], slopes_y[2]
         v0 = np.empty(CHANNELS, np.float32)
-        t = np.empty(23, np.float32)
+        places = np.empty(PLACES, np.float32)
         total = 0.0
         for x in range(columns):
             for c in range(CHANNELS):
                 v0[c] = a0[y + 2, x + 2, c]
-            p1x, p1y = x + flows[y, x, 0], y + flows[y, x, 1]
-            p2x, p2y = x + flows[y, x, 2], y + flows[y, x, 3]
-            p3x = p1x + flows[y, x, 2] + flows[y, x, 4]
-            p3y = p1y + flows[y, x, 3] + flows[y, x, 5]
-            for k in range(23):
-                t[k] = np.float32(0.0)
+            p1x, p1y = x + flows[y, x, U1X], y + flows[y, x, U1Y]
+            p2x, p2y = x + flows[y, x, U2X], y + flows[y, x, U2Y]
+            p3x = p1x + flows[y, x, U2X] + flows[y, x, U3X]
+            p3y = p1y + flows[y, x, U2Y] + flows[y, x, U3Y]
+            for k in range(PLACES):
+                places[k] = np.float32(0.0)
             seen1, seen2, seen3 = visible[y, x, 0], visible[y, x, 1], visible[y, x, 2]
             if seen1:
                 cubic(a1, p1x, p1y, v1, x1, y1)
@@ -108,31 +136,68 @@ def _linearise(a0, b0, a1, b1, visible, fundamental, weights, flows, system, pen
                 cubic(b1, p3x, p3y, v3, x3, y3)
             data, terms = np.float32(0), 0
             if seen1:
-                data += _fixed(v1, x1, y1, v0, weights[0], weights[1], weights[5], t, 0, 17)
+                data += _fixed(
+                    v1, x1, y1, v0, weights[COLOUR], weights[GRADIENT], weights[EPSILON], places, P1_XX, P1_X
+                )
                 terms += 1
             if seen2:
-                data += _fixed(v2, x2, y2, v0, weights[2], weights[3], weights[5], t, 3, 19)
+                data += _fixed(
+                    v2,
+                    x2,
+                    y2,
+                    v0,
+                    weights[STEREO_COLOUR],
+                    weights[STEREO_GRADIENT],
+                    weights[EPSILON],
+                    places,
+                    P2_XX,
+                    P2_X,
+                )
                 terms += 1
             if seen2 and seen3:
-                data += _moving(v3, x3, y3, v2, x2, y2, weights[0], weights[1], weights[5], t, 3, 13, 19)
+                data += _moving(
+                    v3,
+                    x3,
+                    y3,
+                    v2,
+                    x2,
+                    y2,
+                    weights[COLOUR],
+                    weights[GRADIENT],
+                    weights[EPSILON],
+                    places,
+                    P2_XX,
+                    P2P3_XX,
+                    P2_X,
+                )
                 terms += 1
             if seen1 and seen3:
-                data += _moving(v3, x3, y3, v1, x1, y1, weights[2], weights[3], weights[5], t, 0, 9, 17)
+                data += _moving(
+                    v3,
+                    x3,
+                    y3,
+                    v1,
+                    x1,
+                    y1,
+                    weights[STEREO_COLOUR],
+                    weights[STEREO_GRADIENT],
+                    weights[EPSILON],
+                    places,
+                    P1_XX,
+                    P1P3_XX,
+                    P1_X,
+                )
                 terms += 1
             penalty[y, x] = data / terms if terms else np.nan
-            geometry = _epipolar_t(fundamental, x, y, p2x, p2y, weights[4], weights[5], t)
-            geometry += _epipolar_t1(fundamental, p1x, p1y, p3x, p3y, weights[4], weights[5], t)
+            geometry = epipolar_t(fundamental, x, y, p2x, p2y, weights[ALPHA], weights[EPSILON], places)
+            geometry += epipolar_t1(fundamental, p1x, p1y, p3x, p3y, weights[ALPHA], weights[EPSILON], places)
             total += geometry + data
-            _to_flows(t, system, y, x)
+            to_flows(places, system, y, x)
         energy[y] = total
 
 
-# In `t`: the upper triangles of the blocks of p1 (0), p2 (3) and p3 (6), the 2 x 2 blocks of p1 with p3 (9)
-# and of p2 with p3 (13), and the right-hand sides of p1 (17), p2 (19) and p3 (21).
-
-
-@njit(cache=True, inline="always")
-def _fixed(v, vx, vy, v0, colour_weight, gradient_weight, epsilon, t, block, right):
+@njit(inline="always")
+def _fixed(v, vx, vy, v0, colour_weight, gradient_weight, epsilon, places, block, right):
     """E_D 1 and 3: a moving place against the pixel itself."""
     penalty, colour, gradient = _difference(v, v0, colour_weight, gradient_weight, epsilon)
     xx = xy = yy = bx = by = np.float32(0)
@@ -144,16 +209,16 @@ def _fixed(v, vx, vy, v0, colour_weight, gradient_weight, epsilon, t, block, rig
         yy += wy * vy[c]
         bx += wx * d
         by += wy * d
-    t[block] += xx
-    t[block + 1] += xy
-    t[block + 2] += yy
-    t[right] += bx
-    t[right + 1] += by
+    places[block] += xx
+    places[block + 1] += xy
+    places[block + 2] += yy
+    places[right] += bx
+    places[right + 1] += by
     return penalty
 
 
-@njit(cache=True, inline="always")
-def _moving(v3, x3, y3, v, vx, vy, colour_weight, gradient_weight, epsilon, t, block, mixed, right):
+@njit(inline="always")
+def _moving(v3, x3, y3, v, vx, vy, colour_weight, gradient_weight, epsilon, places, block, mixed, right):
     """E_D 2 and 4: the place p3 against another moving place."""
     penalty, colour, gradient = _difference(v3, v, colour_weight, gradient_weight, epsilon)
     xx = xy = yy = bx = by = np.float32(0)
@@ -176,105 +241,18 @@ def _moving(v3, x3, y3, v, vx, vy, colour_weight, gradient_weight, epsilon, t, b
         mixed_xy += wx * y3[c]
         mixed_yx += wy * x3[c]
         mixed_yy += wy * y3[c]
-    t[block] += xx
-    t[block + 1] += xy
-    t[block + 2] += yy
-    t[right] -= bx
-    t[right + 1] -= by
-    t[6] += xx3
-    t[7] += xy3
-    t[8] += yy3
-    t[21] += bx3
-    t[22] += by3
-    t[mixed] -= mixed_xx
-    t[mixed + 1] -= mixed_xy
-    t[mixed + 2] -= mixed_yx
-    t[mixed + 3] -= mixed_yy
+    places[block] += xx
+    places[block + 1] += xy
+    places[block + 2] += yy
+    places[right] -= bx
+    places[right + 1] -= by
+    places[P3_XX] += xx3
+    places[P3_XY] += xy3
+    places[P3_YY] += yy3
+    places[P3_X] += bx3
+    places[P3_Y] += by3
+    places[mixed] -= mixed_xx
+    places[mixed + 1] -= mixed_xy
+    places[mixed + 2] -= mixed_yx
+    places[mixed + 3] -= mixed_yy
     return penalty
-
-
-@njit(cache=True, inline="always")
-def _epipolar_t(fundamental, x, y, p2x, p2y, alpha, epsilon, t):
-    """E_E 1, the distance of p2 from the epipolar line of x in pixels."""
-    F = fundamental[0]
-    a = F[0, 0] * x + F[0, 1] * y + F[0, 2]
-    b = F[1, 0] * x + F[1, 1] * y + F[1, 2]
-    c = F[2, 0] * x + F[2, 1] * y + F[2, 2]
-    norm = np.sqrt(a * a + b * b) + 1e-12
-    a, b = a / norm, b / norm
-    residual = a * p2x + b * p2y + c / norm
-    size = np.sqrt(residual * residual + epsilon * epsilon)
-    w = 0.5 * alpha / size
-    t[3] += w * a * a
-    t[4] += w * a * b
-    t[5] += w * b * b
-    t[19] += w * residual * a
-    t[20] += w * residual * b
-    return alpha * size
-
-
-@njit(cache=True, inline="always")
-def _epipolar_t1(fundamental, p1x, p1y, p3x, p3y, alpha, epsilon, t):
-    """E_E 2, the distance of p3 from the epipolar line of p1, both of which move."""
-    F = fundamental[1]
-    a = F[0, 0] * p1x + F[0, 1] * p1y + F[0, 2]
-    b = F[1, 0] * p1x + F[1, 1] * p1y + F[1, 2]
-    c = F[2, 0] * p1x + F[2, 1] * p1y + F[2, 2]
-    norm = np.sqrt(a * a + b * b) + 1e-12
-    d = (F[0, 0] * p3x + F[1, 0] * p3y + F[2, 0]) / norm
-    e = (F[0, 1] * p3x + F[1, 1] * p3y + F[2, 1]) / norm
-    residual = (a * p3x + b * p3y + c) / norm
-    a, b = a / norm, b / norm
-    size = np.sqrt(residual * residual + epsilon * epsilon)
-    w = 0.5 * alpha / size
-    t[0] += w * d * d
-    t[1] += w * d * e
-    t[2] += w * e * e
-    t[6] += w * a * a
-    t[7] += w * a * b
-    t[8] += w * b * b
-    t[9] += w * d * a
-    t[10] += w * d * b
-    t[11] += w * e * a
-    t[12] += w * e * b
-    t[17] += w * residual * d
-    t[18] += w * residual * e
-    t[21] += w * residual * a
-    t[22] += w * residual * b
-    return alpha * size
-
-
-@njit(cache=True, inline="always")
-def _to_flows(t, system, y, x):
-    """From places to flows: p1 = u1, p2 = u2, p3 = u1 + u2 + u3."""
-    s = system[y, x]
-    # u1 with u1, u2, u3
-    s[0] = t[0] + 2 * t[9] + t[6]
-    s[1] = t[1] + t[10] + t[11] + t[7]
-    s[2] = t[9] + t[13] + t[6]
-    s[3] = t[10] + t[15] + t[7]
-    s[4] = t[9] + t[6]
-    s[5] = t[10] + t[7]
-    s[6] = t[2] + 2 * t[12] + t[8]
-    s[7] = t[11] + t[14] + t[7]
-    s[8] = t[12] + t[16] + t[8]
-    s[9] = t[11] + t[7]
-    s[10] = t[12] + t[8]
-    # u2 with u2, u3
-    s[11] = t[3] + 2 * t[13] + t[6]
-    s[12] = t[4] + t[14] + t[15] + t[7]
-    s[13] = t[13] + t[6]
-    s[14] = t[14] + t[7]
-    s[15] = t[5] + 2 * t[16] + t[8]
-    s[16] = t[15] + t[7]
-    s[17] = t[16] + t[8]
-    # u3 with u3
-    s[18] = t[6]
-    s[19] = t[7]
-    s[20] = t[8]
-    s[21] = t[17] + t[21]
-    s[22] = t[18] + t[22]
-    s[23] = t[19] + t[21]
-    s[24] = t[20] + t[22]
-    s[25] = t[21]
-    s[26] = t[22]

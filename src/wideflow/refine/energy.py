@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.config import RefineConfig
-from wideflow.refine.data_terms import SYSTEM, linearise
+from wideflow.refine.data_terms import linearise
 from wideflow.refine.sampling import feature_picture
 from wideflow.refine.slopes import SLOPES, first_slopes, relax_slopes, slope_energy
 from wideflow.refine.smoothness import STEREO, conductance, smoothness
 from wideflow.refine.solver import solve_step
+from wideflow.refine.system import SYSTEM
 
 _GUIDE_BLUR = 0.7  # px; the noise of a picture is no edge
 _SLOPE_SWEEPS = 5

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from wideflow.compiled import njit
 
 CHANNELS = 5  # red, green, blue, and the two derivatives of brightness
 COLOURS = 3
@@ -38,7 +39,7 @@ def feature_picture(picture: NDArray[np.float32], blur: float) -> NDArray[np.flo
     return np.ascontiguousarray(np.pad(features, margin, mode="edge"), np.float32)
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def cubic(features, x, y, value, along_x, along_y):
     """Catmull-Rom value and derivatives of all channels at a place, which is first held to the picture.
 
@@ -66,7 +67,7 @@ def cubic(features, x, y, value, along_x, along_y):
         along_y[c] = dy0 * v0 + dy1 * v1 + dy2 * v2 + dy3 * v3
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _taps(a):
     """Weights of four neighbours at the fraction a between the middle two, then their derivatives."""
     half, one = np.float32(0.5), np.float32(1)
@@ -85,7 +86,7 @@ def _taps(a):
     )
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _along(flat, k, pixel, x0, x1, x2, x3, dx0, dx1, dx2, dx3):
     """Value and derivative on one line of the picture."""
     p0, p1 = flat[k], flat[k + pixel]

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
+
+from wideflow.compiled import njit
 
 SLOPES = 4  # differences of the two components to the right, then downwards
 _STEEPEST = 1.0  # px per px; more is an edge, not a slope
@@ -55,7 +57,7 @@ def slope_energy(
     return float(energy.sum())
 
 
-@njit(parallel=True, cache=True, error_model="numpy")
+@njit(parallel=True, error_model="numpy")
 def _slope_energy(slopes, conductance, weight, epsilon, bonds, energy):
     rows, columns = slopes.shape[:2]
     for y in prange(rows):
@@ -97,17 +99,17 @@ def relax_slopes(
         Gauss-Seidel sweeps.
     """
     for _ in range(sweeps):
-        for colour in range(2):
-            _relax_slopes(stereo, edges, bonds, slopes, colour)
+        for parity in range(2):
+            _relax_slopes(stereo, edges, bonds, slopes, parity)
 
 
-@njit(parallel=True, cache=True, error_model="numpy")
-def _relax_slopes(stereo, edges, bonds, slopes, colour):
+@njit(parallel=True, error_model="numpy")
+def _relax_slopes(stereo, edges, bonds, slopes, parity):
     rows, columns = stereo.shape[:2]
     for row in prange(rows):
         y = np.int64(row)
         up, down = max(y - 1, 0), min(y + 1, rows - 1)
-        for x in range((y + colour) % 2, columns, 2):
+        for x in range((y + parity) % 2, columns, 2):
             before, after = max(x - 1, 0), min(x + 1, columns - 1)
             # the weight of the edge to a missing neighbour is zero
             right, below = bonds[y, x, 0], bonds[y, x, 1]

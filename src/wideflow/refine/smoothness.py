@@ -8,8 +8,10 @@ flow alone, is the slope that it may have for free; with g = 1 and s = 0 this is
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
+
+from wideflow.compiled import njit
 
 FLOWS = 3
 STEREO = 1  # index of u2 among u1, u2, u3, the one that may have a slope for free
@@ -45,7 +47,7 @@ def smoothness(
     return float(energy.sum())
 
 
-@njit(parallel=True, cache=True, error_model="numpy")
+@njit(parallel=True, error_model="numpy")
 def _smoothness(flows, slopes, conductance, betas, epsilon, edges, energy):
     rows, columns = flows.shape[:2]
     for y in prange(rows):

@@ -1,15 +1,18 @@
 """One Gauss-Newton step: successive over-relaxation of coupled 6 x 6 pixels, red pixels then black ones.
 
-A pixel's neighbours all have the other colour, so that the result does not depend on the number of threads.
+A pixel's neighbours all have the other parity of x + y, so that the result does not depend on the number of
+threads.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 
+from wideflow.compiled import njit
 from wideflow.refine.smoothness import STEREO
+from wideflow.refine.system import RIGHT, UNKNOWNS
 
 _DAMPING = 1e-3  # keeps the matrix of a pixel without data regular
 
@@ -42,28 +45,28 @@ def solve_step(
     _factorise(system, edges, flows, slopes)
     rows, columns = flows.shape[:2]
     # margins of zeros spare all questions at the border
-    step = np.zeros((rows + 2, columns + 2, 6), np.float32)
-    margin = np.zeros((rows + 1, columns + 1, 6), np.float32)
+    step = np.zeros((rows + 2, columns + 2, UNKNOWNS), np.float32)
+    margin = np.zeros((rows + 1, columns + 1, UNKNOWNS), np.float32)
     margin[1:, 1:] = edges
     for _ in range(sweeps):
-        for colour in range(2):
-            _relax(system, margin, step, colour, np.float32(relaxation))
+        for parity in range(2):
+            _relax(system, margin, step, parity, np.float32(relaxation))
     return step[1:-1, 1:-1]
 
 
-@njit(parallel=True, cache=True, error_model="numpy")
+@njit(parallel=True, error_model="numpy")
 def _factorise(system, edges, flows, slopes):
     """Replace each pixel's matrix by the inverse of itself plus its edges, b by the whole right-hand side."""
     rows, columns = flows.shape[:2]
     for y in prange(rows):
-        matrix = np.empty((6, 6), np.float64)
+        matrix = np.empty((UNKNOWNS, UNKNOWNS), np.float64)
         for x in range(columns):
             k = 0
-            for i in range(6):
-                for j in range(i, 6):
+            for i in range(UNKNOWNS):
+                for j in range(i, UNKNOWNS):
                     matrix[i, j] = system[y, x, k]
                     k += 1
-            for i in range(6):
+            for i in range(UNKNOWNS):
                 e, here = i // 2, flows[y, x, i]
                 right, below = edges[y, x, e], edges[y, x, e + 3]
                 force, total = np.float32(0), right + below
@@ -82,50 +85,51 @@ def _factorise(system, edges, flows, slopes):
                     force -= above * (here - flows[y - 1, x, i] - free * slopes[y - 1, x, k + 2])
                     total += above
                 matrix[i, i] += total + _DAMPING
-                system[y, x, 21 + i] = force - system[y, x, 21 + i]
+                system[y, x, RIGHT + i] = force - system[y, x, RIGHT + i]
             _invert(matrix)
             k = 0
-            for i in range(6):
-                for j in range(i, 6):
+            for i in range(UNKNOWNS):
+                for j in range(i, UNKNOWNS):
                     system[y, x, k] = -matrix[i, j]
                     k += 1
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _invert(m):
     """Turn the upper triangle of a positive definite 6 x 6 matrix into that of minus its inverse.
 
     Each turn of the sweep operator exchanges one unknown with its equation and keeps the matrix symmetric.
     """
-    for p in range(6):
+    for p in range(UNKNOWNS):
         pivot = 1 / m[p, p]
-        for i in range(6):
+        for i in range(UNKNOWNS):
             if i != p:
                 factor = pivot * (m[i, p] if i < p else m[p, i])
-                for j in range(i, 6):
+                for j in range(i, UNKNOWNS):
                     if j != p:
                         m[i, j] -= factor * (m[j, p] if j < p else m[p, j])
         for i in range(p):
             m[i, p] *= pivot
-        for j in range(p + 1, 6):
+        for j in range(p + 1, UNKNOWNS):
             m[p, j] *= pivot
         m[p, p] = -pivot
 
 
-@njit(parallel=True, cache=True, error_model="numpy")
-def _relax(inverse, edges, step, colour, relaxation):
+@njit(parallel=True, error_model="numpy")
+def _relax(inverse, edges, step, parity, relaxation):
     rows, columns = inverse.shape[:2]
     for y in prange(rows):
-        for x in range((y + colour) % 2, columns, 2):
+        for x in range((y + parity) % 2, columns, 2):
             m = inverse[y, x]
             right, left, below, above = step[y + 1, x + 2], step[y + 1, x], step[y + 2, x + 1], step[y, x + 1]
             e, f, g = edges[y + 1, x + 1], edges[y + 1, x], edges[y, x + 1]
-            r0 = m[21] + e[0] * right[0] + f[0] * left[0] + e[3] * below[0] + g[3] * above[0]
-            r1 = m[22] + e[0] * right[1] + f[0] * left[1] + e[3] * below[1] + g[3] * above[1]
-            r2 = m[23] + e[1] * right[2] + f[1] * left[2] + e[4] * below[2] + g[4] * above[2]
-            r3 = m[24] + e[1] * right[3] + f[1] * left[3] + e[4] * below[3] + g[4] * above[3]
-            r4 = m[25] + e[2] * right[4] + f[2] * left[4] + e[5] * below[4] + g[5] * above[4]
-            r5 = m[26] + e[2] * right[5] + f[2] * left[5] + e[5] * below[5] + g[5] * above[5]
+            r0 = m[RIGHT + 0] + e[0] * right[0] + f[0] * left[0] + e[3] * below[0] + g[3] * above[0]
+            r1 = m[RIGHT + 1] + e[0] * right[1] + f[0] * left[1] + e[3] * below[1] + g[3] * above[1]
+            r2 = m[RIGHT + 2] + e[1] * right[2] + f[1] * left[2] + e[4] * below[2] + g[4] * above[2]
+            r3 = m[RIGHT + 3] + e[1] * right[3] + f[1] * left[3] + e[4] * below[3] + g[4] * above[3]
+            r4 = m[RIGHT + 4] + e[2] * right[4] + f[2] * left[4] + e[5] * below[4] + g[5] * above[4]
+            r5 = m[RIGHT + 5] + e[2] * right[5] + f[2] * left[5] + e[5] * below[5] + g[5] * above[5]
+            # the matrix holds its upper triangle by rows
             s0 = m[0] * r0 + m[1] * r1 + m[2] * r2 + m[3] * r3 + m[4] * r4 + m[5] * r5
             s1 = m[1] * r0 + m[6] * r1 + m[7] * r2 + m[8] * r3 + m[9] * r4 + m[10] * r5
             s2 = m[2] * r0 + m[7] * r1 + m[11] * r2 + m[12] * r3 + m[13] * r4 + m[14] * r5

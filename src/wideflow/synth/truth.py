@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from wideflow.compiled import njit
 from wideflow.geometry import ideal_camera, inside_picture, project, world_to_camera
 from wideflow.synth.camera.exposure import BAND
 from wideflow.synth.rendering.scene import Scene, State
@@ -97,7 +97,7 @@ def _sees(
     return seen
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _follow(vertices: Any, faces: Any, hits: Any, where: Any, points: Any, normals: Any) -> None:
     """Points and (unscaled) normals at barycentrics on faces; rows without a face are left alone."""
     for i in range(len(hits)):

@@ -19,14 +19,16 @@ from wideflow.files.disk import AnyPath
 from wideflow.matching import match
 from wideflow.progress import Progress
 
-_PASSES = ("coarse", "middle", "final")
 # ingredient: settings that leave it out, in the stage match
 WITHOUT: dict[str, dict[str, Any]] = {
     "nothing": {},
     "epipolar term": {"weight_epipolar": 0.0, "search": "random"},
     "search on the line": {"search": "random"},
     "PMBP": {},  # plain PatchMatch: no pairwise weight in any pass
-    "colour transform": {"colour_transform": False},
+    "colour term": {},  # no weight of colours in any pass
+    "colour transform": {
+        "colour_transform": False
+    },  # colours are compared as they are, from the first pass on
     "orientation": {"oriented": False},
     "slant": {"slanted": False},
     "coarse to fine": {"coarse_to_fine": False},
@@ -73,10 +75,16 @@ def evaluate_ablation(
 def without(config: MatchConfig, ingredient: str) -> MatchConfig:
     """The settings with one ingredient of `WITHOUT` left out."""
     if ingredient == "PMBP":
-        weights: dict[str, Any] = {
-            f"{part}_pairwise": (0.0,) * len(getattr(config.stereo, f"{part}_pairwise")) for part in _PASSES
-        }
-        return replace(config, stereo=replace(config.stereo, **weights))
+        passes = config.stereo
+        coarse, middle, final = (
+            replace(level, pairwise=(0.0,) * len(level.pairwise))
+            for level in (passes.coarse, passes.middle, passes.final)
+        )
+        return replace(config, stereo=replace(passes, coarse=coarse, middle=middle, final=final))
+    if ingredient.startswith("colour"):
+        weight = config.stereo.weight_colour if ingredient == "colour transform" else 0.0
+        stereo = replace(config.stereo, weight_colour_first=weight, weight_colour=weight)
+        return replace(config, stereo=stereo, **WITHOUT[ingredient])
     return replace(config, **WITHOUT[ingredient])
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from wideflow.compiled import njit
 from wideflow.synth.rendering.vector import add, dot, row, scale, sub, unit
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _sky(up: float, cover: float, colours: Any, k: int) -> float:
     """Radiance of the sky at the sine ``up`` of its elevation in colour channel k."""
     clear = colours[2, k] + (colours[1, k] - colours[2, k]) * np.sqrt(max(up, 0.0))
     return clear + (1.15 * (colours[2, 0] + 0.1 * colours[0, 0]) - clear) * cover
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def send_light(
     surfaces: Any, hits: Any, directions: Any, albedo: Any, normals: Any, extra: Any,
     lit: Any, sun: Any, colours: Any, gloss: bool, out: Any,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from wideflow.compiled import njit
 from wideflow.synth.rendering.lighting import send_light
 from wideflow.synth.rendering.scene import Scene, State
 from wideflow.synth.rendering.surface import look_at_surface
@@ -108,7 +108,7 @@ def _sunlight(
     return lit
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _nearest(
     vertices: Any,
     faces: Any,

@@ -6,9 +6,10 @@ from typing import Any
 
 import cv2
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import fft
+
+from wideflow.compiled import njit
 
 Field = NDArray[np.floating[Any]]
 Random = np.random.Generator
@@ -114,7 +115,7 @@ def cells(
     return edge, centre, index
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _cells(offsets: Any, edge: Any, centre: Any, index: Any) -> None:
     rows, columns, _ = offsets.shape
     size = edge.shape[0]

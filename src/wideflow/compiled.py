@@ -1,0 +1,134 @@
+"""Numba's compiler with a cache that sees every edit.
+
+Numba compares a cached function with its own file only, but what it compiled holds code and constants of
+other files as well. Here a function is compiled anew when its file, or any file of the package that this one
+imports, directly or not, has changed. Where neither the package's folder nor the user's cache can be written,
+compiled code goes to a private folder among the temporary files; where there is none, it is not kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import caching
+
+# of fast arithmetic all but the promise that nothing is NaN or infinite: compiled for a caller's fast loop, a
+# helper may be asked about what is unknown. Helpers that are inlined take the flags of their caller.
+FAST = {"reassoc", "nsz", "arcp", "contract", "afn"}
+
+_PACKAGE = Path(__file__).parent
+_IMPORT = re.compile(
+    rf"^[ \t]*(?:from[ \t]+({_PACKAGE.name}[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)"
+    rf"|import[ \t]+({_PACKAGE.name}[\w.]*))",
+    re.MULTILINE,
+)
+
+
+def njit(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`numba.njit` with these options, and the cache of this module."""
+
+    def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+        dispatcher = numba.njit(**options)(function)
+        if hasattr(dispatcher, "enable_caching"):  # else Numba is switched off
+            try:
+                dispatcher._cache = _PackageCache(function)
+            except RuntimeError:  # no folder at all
+                _say_once("compiled code cannot be kept anywhere, so every start compiles for a minute")
+        return dispatcher
+
+    return compiled
+
+
+def source_stamp(path: Path) -> str:
+    """Hash of a file of the package and of all files of the package that it imports, directly or not."""
+    digest = hashlib.sha256()
+    for source in sorted(_reachable(path)):
+        digest.update(_source(source)[0])
+    return digest.hexdigest()
+
+
+def _reachable(path: Path) -> set[Path]:
+    found, pending = set(), [path]
+    while pending:
+        source = pending.pop()
+        if source not in found:
+            found.add(source)
+            pending += _source(source)[1]
+    return found
+
+
+@cache
+def _source(path: Path) -> tuple[bytes, list[Path]]:
+    """Hash of a file, and the files of the package that it names in imports."""
+    content = path.read_bytes()
+    names = []
+    for module, imported, plain in _IMPORT.findall(content.decode("utf-8")):
+        names.append(module or plain)
+        names += [f"{module}.{name}" for name in re.findall(r"\w+", imported)] if module else []
+    places = [_PACKAGE.joinpath(*name.split(".")[1:]) for name in names]
+    files = [file for place in places for file in (place.with_suffix(".py"), place / "__init__.py")]
+    return hashlib.sha256(content).digest(), [file for file in files if file.is_file() and file != path]
+
+
+class _Stamped:
+    """A locator whose functions are as fresh as everything that they may have been compiled from."""
+
+    def get_source_stamp(self) -> str:
+        return source_stamp(Path(self._py_file))  # type: ignore[attr-defined]
+
+
+class _Temporary(_Stamped, caching._SourceFileBackedLocatorMixin, caching._CacheLocator):
+    """In a folder that only this user can read and write: what lies there is run."""
+
+    def __init__(self, py_func: Any, py_file: str) -> None:
+        self._py_file, self._lineno = py_file, py_func.__code__.co_firstlineno
+        user = os.getuid() if hasattr(os, "getuid") else "user"
+        self._root = os.path.join(tempfile.gettempdir(), f"wideflow-{user}")
+        self._cache_path = os.path.join(self._root, self.get_suitable_cache_subpath(py_file))
+
+    def get_cache_path(self) -> str:
+        return self._cache_path
+
+    def ensure_cache_path(self) -> None:
+        os.makedirs(self._root, mode=0o700, exist_ok=True)
+        found = os.lstat(self._root)
+        ours = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o077)
+        if not stat.S_ISDIR(found.st_mode) or not ours:
+            raise PermissionError(f"'{self._root}' belongs to somebody else")
+        super().ensure_cache_path()
+        _say_once(
+            "neither the program's folder nor your cache can be written, so compiled code is kept in "
+            f"'{self._root}'"
+        )
+        os.environ.setdefault("NUMBA_CACHE_DIR", self._root)  # worker processes need not find out and say it
+
+
+def _stamped(place: type) -> type[object]:
+    return type(place.__name__, (_Stamped, place), {})
+
+
+class _PackageCacheImpl(caching.CompileResultCacheImpl):
+    # where Numba would look, and one place more
+    _locator_classes: list[type[object]] = [  # noqa: RUF012 (of the class, as in Numba)
+        *(_stamped(place) for place in caching.CompileResultCacheImpl._locator_classes),
+        _Temporary,
+    ]
+
+
+class _PackageCache(caching.FunctionCache):
+    _impl_class = _PackageCacheImpl
+
+
+@cache
+def _say_once(sentence: str) -> None:
+    print(f"{sentence}.", file=sys.stderr)
