@@ -41,12 +41,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--calibrate-only", action="store_true", help="stop after the cameras")
     parser.add_argument("--again", action="store_true", help="forget earlier results of the chosen shoots")
     parser.add_argument("--page", type=Path, help="a page with the marks of the table and the summary")
-    parser.add_argument("--workers", type=int, default=1, help="threads that render")
+    parser.add_argument("--threads", type=int, default=1, help="threads that render")
     chosen = parser.parse_args(arguments)
     mode = "calibrate" if chosen.calibrate_only else "run"
     selected, kept = choose(chosen.only), chosen.results or chosen.folder
     if chosen.step in ("all", "render"):
-        render_clips(selected, chosen.folder, chosen.workers)
+        render_clips(selected, chosen.folder, chosen.threads)
     if chosen.step in ("all", "run"):
         run_shoots(selected, chosen.folder, kept / mode, chosen.again)
     if chosen.step != "render":
@@ -56,13 +56,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
             put_into(chosen.page, results)
 
 
-def render_clips(selected: Sequence[Shoot], folder: Path, workers: int) -> None:
+def render_clips(selected: Sequence[Shoot], folder: Path, threads: int) -> None:
     """Render the clips that are missing."""
     for shoot in selected:
         clips = folder / shoot.folder
         if not is_finished(clips, shoot.clips):
             start = time.perf_counter()
-            render(clips, shoot.clips, workers=workers)
+            render(clips, shoot.clips, threads=threads)
             print(f"{shoot.folder}: {time.perf_counter() - start:.0f} s", flush=True)
 
 

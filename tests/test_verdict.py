@@ -2,10 +2,12 @@
 
 import json
 import pickle
+import re
 
 import numpy as np
 import pytest
 
+from page_commands import ROOT
 from wideflow.errors import CalibrationError, InputError, RefusedError
 from wideflow.verdict import Finding, Verdict, require_trust
 from wideflow.verdict.judge import (
@@ -211,3 +213,15 @@ def test_all_parts_come_together() -> None:
     ]
     assert not verdict.trusted
     assert judge({"sync": 3, "calibration": [], "moments": "x"}, shares(0.7, 0.7), ANGLES).grade == "good"
+
+
+def test_the_page_on_the_report_has_the_limits_of_trust() -> None:
+    page = (ROOT / "docs/report.md").read_text(encoding="utf-8")
+    row = re.search(
+        r"^\| Trust \| at least (\d+) % .*\| (\d+) to (\d+) %.*\| below (\d+) %", page, re.MULTILINE
+    )
+    assert row
+    good, lower, upper, poor = (int(number) / 100 for number in row.groups())
+    assert (good, lower) == (upper, poor)
+    grades = [trust_finding(shares(*[share] * 3)).grade for share in (good, good - 0.001, poor, poor - 0.001)]
+    assert grades == ["good", "weak", "weak", "poor"]

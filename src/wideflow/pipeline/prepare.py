@@ -32,7 +32,7 @@ from wideflow.verdict.judge import calibration_doubts, sync_finding
 from wideflow.video.read import Video
 from wideflow.video.same import require_two_clips
 
-_SYNCHRONISED, _CALIBRATED, _CHECKED = 2, 3, 2  # versions of what synchronisation, calibration and check give
+_SYNCHRONISED, _CALIBRATED, _CHECKED = 3, 3, 2  # versions of what synchronisation, calibration and check give
 LOG = logging.getLogger("wideflow")
 
 
@@ -160,17 +160,25 @@ def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
 def described_sync(sync: Sync, pairs: FramePairs) -> dict[str, Any]:
     """A synchronisation for ``summary.json``, with how far apart the frames of these pairs are."""
     error = float(np.abs(pairs.error).mean())
-    return {**sync_fields(sync), "pair_error_mean": error, "notes": list(sync.notes)}
+    return {**sync_fields(sync), "pair_error_mean": error}
 
 
 def sync_fields(sync: Sync) -> dict[str, Any]:
-    """A synchronisation for JSON."""
+    """A synchronisation for JSON, without its pairs."""
     return {
         "offset_seconds": sync.offset_seconds,
         "rate": sync.rate,
         "method": sync.method,
         "confidence": sync.confidence,
+        "notes": list(sync.notes),
+        "reasons": list(sync.reasons),
     }
+
+
+def sync_from_fields(fields: dict[str, Any], pairs: FramePairs) -> Sync:
+    """What `sync_fields` has described."""
+    sentences = {name: tuple(fields[name]) for name in ("notes", "reasons")}
+    return Sync(**{**fields, **sentences}, pairs=pairs)
 
 
 def _kept(
@@ -200,13 +208,11 @@ def _synchronised(
 
     def compute() -> dict[str, Any]:
         found = synchronise(videos[0], videos[1], job.config.sync, job.offset, _named(progress, "when"))
-        return {**sync_fields(found), "notes": list(found.notes)}
+        return sync_fields(found)
 
     fields = _kept(work, "sync", key, compute, seconds)
-    notes = tuple(fields.pop("notes"))
     times = videos[0].times, videos[1].times
-    pairs = pair_frames(*times, fields["offset_seconds"], fields["rate"])
-    return Sync(**fields, pairs=pairs, notes=notes), key
+    return sync_from_fields(fields, pair_frames(*times, fields["offset_seconds"], fields["rate"])), key
 
 
 def _looked_at(
