@@ -1,7 +1,8 @@
 """The whole job on rendered shoots of many kinds, good and hopeless: accepted or refused, and the true error.
 
 ``python -m benchmarks.shoots all --folder F`` renders, runs and prints the table; ``render``, ``run`` and
-``table`` do one of these, ``score`` compares kept results with the truth again. Each goes on where it was ended. ``--only`` takes halves (tuned, untouched), kinds
+``table`` do one of these, ``score`` compares kept results with the truth again. Each goes on where it was
+ended. ``--only`` takes halves (tuned, untouched), kinds
 (good, hard, hopeless) and names; ``--calibrate-only`` stops after the cameras and keeps results of its own;
 ``--again`` forgets what was computed for the chosen shoots; ``--results`` keeps results elsewhere than beside
 the clips, as for two versions that are compared; ``--page`` puts the table into a page.
