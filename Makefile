@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := src tests examples benchmarks .ci
 
-.PHONY: demo test quick coverage lint wheels pictures bench experiments shoots docs lock clean
+.PHONY: demo test quick coverage lint wheels pictures bench experiments shoots faults fuzz docs lock clean
 
 demo: $(INSTALLED)
 	$(BIN)/wideflow demo -o demo-out
@@ -41,6 +41,12 @@ experiments: $(INSTALLED)
 
 shoots: $(INSTALLED)
 	$(BIN)/python -m benchmarks.shoots all --folder shoots --page docs/shoots.md
+
+faults: $(INSTALLED)
+	PYTHONPATH=tests $(BIN)/python -m faults
+
+fuzz: $(INSTALLED)
+	PYTHONPATH=tests $(BIN)/python -m fuzzing
 
 docs: $(INSTALLED)
 	$(PIP) -c constraints.txt -e ".[docs]"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from wideflow.files import read_rig
 from wideflow.geometry import ideal_camera, pixel_grid, project, relative_pose, unproject
 from wideflow.handheld import read_truth
-from wideflow.results import Result
+from wideflow.storage.result import Result
 from wideflow.types import Camera, Rig, View
 
 TRUSTED, SURE = 0.5, 0.8  # confidences above which a pixel counts

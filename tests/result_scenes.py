@@ -6,12 +6,24 @@ from pathlib import Path
 import numpy as np
 
 from wideflow.files import write_rig
-from wideflow.files.place import Place
 from wideflow.handheld import read_handheld
-from wideflow.pipeline.store import Store
-from wideflow.results import Result
+from wideflow.storage.place import Place
+from wideflow.storage.result import Result
+from wideflow.storage.schema import ARRAYS, SLOTS
+from wideflow.storage.store import Store, unknown_arrays
 from wideflow.synth import SynthConfig, render
 from wideflow.types import Rig
+
+
+def put_moment(store: Store, t: int, **given: np.ndarray) -> None:
+    """Write a moment with these arrays; of the others nothing is known."""
+    for slot, names in SLOTS.items():
+        chosen = [name for name in names if name in ARRAYS and name not in given]
+        arrays = unknown_arrays(store, [name for name in chosen if not name.startswith("picture")])
+        arrays |= {
+            name: np.zeros(store.shape(name), np.uint8) for name in chosen if name.startswith("picture")
+        }
+        store.put(slot, t, "test", arrays | {name: given[name] for name in names if name in given})
 
 
 def perfect_result(folder: Path, frames: int = 3, size: tuple[int, int] = (128, 72), seed: int = 5) -> Result:
@@ -20,20 +32,23 @@ def perfect_result(folder: Path, frames: int = 3, size: tuple[int, int] = (128, 
     render(folder / "scene", config)
     scene = read_handheld(folder / "scene")
     out = folder / "out"
-    store = Store(Place(out), frames, scene.rig.cameras)
+    store = Store.create(Place(out), frames, scene.rig.cameras)
     for t in range(frames):
         truth, flows = scene.truth(0, t), scene.flows(0, t)
         known = np.isfinite(truth.depth)
+        found = {
+            "depth": truth.depth,
+            "stereo_flow": flows.stereo.astype(np.float32),
+            "occluded": ~truth.stereo_visible,
+            "confidence": np.where(known, np.where(truth.stereo_visible, 0.9, 0.2), 0),
+        }
         for camera, name in enumerate(("picture_a", "picture_b")):
-            store.put(name, t, np.rint(scene.image(camera, t) * 255).astype(np.uint8))
-        store.put("depth", t, truth.depth)
-        store.put("stereo_flow", t, flows.stereo.astype(np.float32))
-        store.put("occluded", t, ~truth.stereo_visible)
-        store.put("confidence", t, np.where(known, np.where(truth.stereo_visible, 0.9, 0.2), 0))
+            found[name] = np.rint(scene.image(camera, t) * 255).astype(np.uint8)
         if t < frames - 1:
-            store.put("motion", t, truth.motion)
-            store.put("optical_flow_a", t, flows.optical.astype(np.float32))
-            store.put("optical_flow_b", t, scene.flows(1, t).optical.astype(np.float32))
+            found["motion"] = truth.motion
+            found["optical_flow_a"] = flows.optical.astype(np.float32)
+            found["optical_flow_b"] = scene.flows(1, t).optical.astype(np.float32)
+        put_moment(store, t, **found)
     write_rig(out / "rig.json", Rig(scene.rig.cameras, scene.rig.frames[:frames]))
     (out / "timings.json").write_text(
         json.dumps({"seconds": {"match stereo": 5.0, "fill": 1.5, "refine": 2.0}})

@@ -15,14 +15,16 @@ from wideflow.calibration import scaled, smoothed, with_baseline
 from wideflow.calibration.keyframes import choose_keyframes
 from wideflow.calibration.lens import first_lenses, focal_in_notes
 from wideflow.calibration.report import CalibrationReport, doubts_about
-from wideflow.calibration.steps import Steps, video_state
 from wideflow.cli.calibrate import parse_frames
 from wideflow.errors import InputError
 from wideflow.files.fingerprint import fingerprint
 from wideflow.geometry import baseline, project, world_to_camera
 from wideflow.geometry.features import Features, match_features
+from wideflow.storage.place import Place
+from wideflow.storage.steps import Steps
 from wideflow.types import RigFrame, View
 from wideflow.verdict import findings_from
+from wideflow.video.state import video_state
 from wideflow.video.write import write_video
 
 
@@ -201,11 +203,11 @@ def test_steps_are_kept_until_something_changes(tmp_path: Path) -> None:
     (tmp_path / "a.mp4").touch()
     assert key != fingerprint(video_state(videos), {"size": 3}, np.arange(4))
     runs = []
-    work = Steps(tmp_path / "work", key)
+    work = Steps(Place(tmp_path / "work"), key)
     for _ in range(2):
         assert work.step("x", lambda: runs.append(1) or {"v": np.arange(3)})["v"].tolist() == [0, 1, 2]
     assert len(runs) == 1
-    (tmp_path / "work" / key / "x.npz").write_bytes(b"PK half")
+    (tmp_path / "work" / key / "x.bin").write_bytes(b"PK half")
     assert work.step("x", lambda: {"v": np.ones(1)})["v"].tolist() == [1]
 
 

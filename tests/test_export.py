@@ -12,7 +12,7 @@ from result_scenes import perfect_result
 from wideflow import ExportOptions, export_result
 from wideflow.files import read_ply, read_rig, write_rig
 from wideflow.geometry import project, world_to_camera
-from wideflow.results import Result
+from wideflow.storage.result import Result
 from wideflow.types import Rig, RigFrame
 
 STEP = 0.04  # seconds between moments

@@ -13,7 +13,7 @@ from wideflow.export import export_result
 from wideflow.export.options import ExportOptions
 from wideflow.export.splat import draw_points
 from wideflow.export.turntable import Turn, moments_of, swing_view, turn_pictures, video_size
-from wideflow.results import Result
+from wideflow.storage.result import Result
 from wideflow.types import Camera, View
 from wideflow.video.read import Video
 

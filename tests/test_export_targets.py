@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from result_scenes import perfect_result
+from result_scenes import perfect_result, put_moment
 from test_export import FRAMES, files_in, known
 from wideflow import ExportOptions, export_result
 from wideflow.cli import main
 from wideflow.errors import FileError, InputError, MissingExtraError
 from wideflow.export import FORMATS
 from wideflow.files import read_flow, read_ply, write_rig
-from wideflow.files.place import Place
-from wideflow.pipeline.store import Store
-from wideflow.results import Result
+from wideflow.storage.place import Place
+from wideflow.storage.result import Result
+from wideflow.storage.store import Store
 from wideflow.types import Camera, Rig, RigFrame, View
 
 EXTRAS = {"exr": "OpenEXR", "usd": "pxr.Usd", "rerun": "rerun"}
@@ -35,10 +35,10 @@ def small_result(folder: Path, moments: int, depth: float, skew: float = 0.0) ->
     beside = np.eye(3, 4)
     beside[0, 3] = -0.5
     views = View(camera, np.eye(3, 4)), View(camera, beside)
-    store = Store(Place(folder), moments, (camera, camera))
+    store = Store.create(Place(folder), moments, (camera, camera))
     for t in range(moments):
-        store.put("depth", t, np.full((12, 16), depth, np.float32))
-        store.put("picture_a", t, np.full((12, 16, 3), 100, np.uint8))
+        grey = np.full((12, 16, 3), 100, np.uint8)
+        put_moment(store, t, depth=np.full((12, 16), depth, np.float32), picture_a=grey)
     write_rig(folder / "rig.json", Rig((camera, camera), (RigFrame(0, (0.0, 0.0), views),)))
     return Result(folder)
 
@@ -172,7 +172,8 @@ def test_cameras_that_stand_have_a_step_of_one_second(tmp_path: Path) -> None:
     result = small_result(tmp_path / "result", 2, 3.0)
     motion = np.full((12, 16, 3), 0.25, np.float32)
     motion[0, 0] = np.nan
-    Store(Place(tmp_path / "result"), 2, result.rig.cameras).put("motion", 0, motion)
+    depth = np.full((12, 16), 3, np.float32)
+    put_moment(Store.open(Place(tmp_path / "result")), 0, depth=depth, motion=motion)
     export_result(result, "ply", tmp_path / "out")
     velocity = read_ply(tmp_path / "out" / "points.0000.ply").velocity
     assert np.isnan(velocity[0]).all()

@@ -14,7 +14,7 @@ from wideflow.evaluate.metrics import flow_scores, motion_scores
 from wideflow.files import write_rig
 from wideflow.handheld import HandheldScene, read_handheld
 from wideflow.pipeline import compute_step, store
-from wideflow.results import ARRAYS, STEPS, Result
+from wideflow.storage.result import ARRAYS, STEPS, Result
 from wideflow.synth import SynthConfig, render
 from wideflow.types import Camera, Rig, RigFrame, SceneFlow
 

@@ -22,7 +22,7 @@ from wideflow.report.cloud import moment_cloud, pack, point_stride
 from wideflow.report.overview import camera_motion
 from wideflow.report.panels import colour_fit, overlay
 from wideflow.report.sections import truth_section
-from wideflow.results import Result, spread
+from wideflow.storage.result import Result, spread
 from wideflow.verdict import Finding, Verdict
 
 PANELS = ("a", "b", "stereo", "depth", "occluded", "confidence", "overlay")
@@ -190,7 +190,7 @@ def test_a_failing_write_leaves_the_old_report(folder: Path, monkeypatch: pytest
     def full(self: object, name: str, content: bytes) -> None:
         raise FileError("the disk is full")
 
-    monkeypatch.setattr("wideflow.files.place.Place.write", full)
+    monkeypatch.setattr("wideflow.storage.place.Place.write", full)
     with pytest.raises(FileError, match="full"):
         write_report(folder)
     assert (folder / "report.html").read_bytes() == old

@@ -12,7 +12,7 @@ from browser import Page, open_browser
 from result_scenes import perfect_result
 from wideflow.report import write_report
 from wideflow.report.server import ViewServer
-from wideflow.results import Result
+from wideflow.storage.result import Result
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from wideflow.errors import InputError, RefusedError
 from wideflow.files import write_rig
 from wideflow.pipeline import prepare
 from wideflow.pipeline.moments import asked_moments
-from wideflow.results import Result
+from wideflow.storage.result import Result
 from wideflow.sync import FramePairs, Sync, pair_frames
 from wideflow.types import Rig, RigFrame
 from wideflow.video.write import write_video

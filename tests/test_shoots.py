@@ -10,12 +10,13 @@ from benchmarks.shoot_score import Filmed, read_filmed, score_cameras, score_dep
 from benchmarks.shoot_table import is_wrong, put_into, summary, table
 from benchmarks.shoots import main, render_clips, run_shoot
 
+from result_scenes import put_moment
 from wideflow.files import write_rig
-from wideflow.files.place import Place
 from wideflow.geometry import ideal_camera
 from wideflow.handheld import read_truth, write_truth
-from wideflow.pipeline.store import Store
-from wideflow.results import Result
+from wideflow.storage.place import Place
+from wideflow.storage.result import Result
+from wideflow.storage.store import Store
 from wideflow.synth import SynthConfig
 from wideflow.synth.things.mesh import rotation
 from wideflow.types import Rig, RigFrame, View
@@ -78,7 +79,7 @@ def test_scores_of_depth_are_shares_of_trusted_pixels_up_to_scale(clips: Path, t
         replace(f, views=(View(a, f.views[0].cam_from_world), View(b, f.views[1].cam_from_world)))
         for f in filmed.frames
     ]
-    store = Store(Place(tmp_path / "out"), 2, (a, b))
+    store = Store.create(Place(tmp_path / "out"), 2, (a, b))
     write_rig(tmp_path / "out" / "rig.json", Rig((a, b), tuple(frames)))
     column = np.arange(96)
     for t, frame in enumerate(frames):
@@ -88,8 +89,8 @@ def test_scores_of_depth_are_shares_of_trusted_pixels_up_to_scale(clips: Path, t
         sky = replace(real, depth=np.where(column < 4, np.nan, depth).astype(np.float32))
         write_truth(tmp_path / name, sky)
         factor = np.select([column < 4, column < 24, column < 60, column < 72], [1.0, 1.03, 1.0, 2.0], 5.0)
-        store.put("depth", t, (7 * factor * depth).astype(np.float32))
-        store.put("confidence", t, np.select([column < 40, column < 72], [0.9, 0.6], 0.1) + 0 * depth)
+        confidence = np.select([column < 40, column < 72], [0.9, 0.6], 0.1) + 0 * depth
+        put_moment(store, t, depth=(7 * factor * depth).astype(np.float32), confidence=confidence)
     found = score_depth(Result(tmp_path / "out"), filmed.cameras[0], tmp_path, truth)
     wanted = {"trusted": 72 / 96, "sure": 40 / 96, "off20": 16 / 72, "off5": 16 / 72, "off1": 36 / 72}
     wanted["within1"] = 16 / 40

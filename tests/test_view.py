@@ -18,7 +18,7 @@ from result_scenes import perfect_result
 from wideflow.cli import main
 from wideflow.errors import FileError
 from wideflow.report.server import ViewServer
-from wideflow.results import Result
+from wideflow.storage.result import Result
 
 
 @pytest.fixture(scope="module")

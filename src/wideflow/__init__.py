@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from wideflow.pipeline.run import run
     from wideflow.refine import Refinement, refine_flows
     from wideflow.report import depth_colours, flow_colours, write_report
-    from wideflow.results import Result
+    from wideflow.storage.result import Result
     from wideflow.sync import Sync, synchronise
     from wideflow.synth import SynthConfig, render
     from wideflow.types import Camera, Flow, Rig, RigFrame, SceneFlow, Truth, View
@@ -186,7 +186,7 @@ _HOMES = {
     "wideflow.pipeline.run": ("run",),
     "wideflow.refine": ("Refinement", "refine_flows"),
     "wideflow.report": ("depth_colours", "flow_colours", "write_report"),
-    "wideflow.results": ("Result",),
+    "wideflow.storage.result": ("Result",),
     "wideflow.sync": ("Sync", "synchronise"),
     "wideflow.synth": ("SynthConfig", "render"),
     "wideflow.types": ("Camera", "Flow", "Rig", "RigFrame", "SceneFlow", "Truth", "View"),

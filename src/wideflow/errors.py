@@ -9,6 +9,10 @@ class FileError(WideflowError):
     """A file that is missing, damaged, of another format, or cannot be written."""
 
 
+class DamagedError(FileError):
+    """A piece of a result that is missing or not as it was written; the next run computes it again."""
+
+
 class ConfigError(WideflowError):
     """A setting that does not exist, has the wrong type, or an impossible value."""
 

@@ -28,7 +28,6 @@ from wideflow.calibration.placing import place_frames, rig_of
 from wideflow.calibration.poses import scaled, smoothed, with_mean_baseline
 from wideflow.calibration.report import CalibrationReport
 from wideflow.calibration.spread import alternative_rigs
-from wideflow.calibration.steps import Arrays, Steps, video_state
 from wideflow.calibration.tracks import Tracks, follow, join_tracks
 from wideflow.calibration.world import World, build_world
 from wideflow.config import CalibrateConfig
@@ -36,10 +35,14 @@ from wideflow.errors import CalibrationError, InputError
 from wideflow.files.fingerprint import fingerprint
 from wideflow.geometry import baseline
 from wideflow.progress import Progress
+from wideflow.storage.packed import Arrays
+from wideflow.storage.place import Place
+from wideflow.storage.steps import Steps
+from wideflow.storage.versions import made_by
 from wideflow.types import Camera, Rig
 from wideflow.video.read import Video
+from wideflow.video.state import video_state
 
-_VERSION = 4  # of the steps on disk
 Ints = NDArray[np.int64]
 
 
@@ -118,7 +121,9 @@ def calibrate(
         raise InputError(f"'{a.path}' and '{b.path}' share no frames, so there is nothing to calibrate")
     videos, frames = (a, b), (np.asarray(pairs.a, np.int64), np.asarray(pairs.b, np.int64))
     prior = first_lenses(videos, intrinsics)
-    kept = Steps(work, _key(videos, frames, prior, settings, matcher is not None))
+    kept = Steps(
+        None if work is None else Place(str(work)), _key(videos, frames, prior, settings, matcher is not None)
+    )
     motion = kept.step("motion", lambda: _motion(videos, frames, _part(report, 0, 10)))["motion"]
     keyframes = choose_keyframes(
         motion, settings.spacing, settings.longest_gap, settings.fewest_keyframes, settings.most_keyframes
@@ -184,7 +189,9 @@ def _key(
 ) -> str:
     values = {name: value for name, value in asdict(settings).items() if name != "smoothing"}
     lenses = [None if lens is None else [lens.K, lens.distortion] for lens in prior.given]
-    return fingerprint(video_state(videos), _VERSION, values, dense, lenses, prior.mean, *frames)
+    return fingerprint(
+        video_state(videos), made_by(["calibration"]), values, dense, lenses, prior.mean, *frames
+    )
 
 
 def _part(report: Progress, start: int, stop: int) -> Progress:

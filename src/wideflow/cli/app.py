@@ -16,7 +16,20 @@ from typing import Annotated, Any, cast
 import typer
 
 from wideflow import __version__
-from wideflow.cli import calibrate, check, demo, evaluate, export, frames, match, run, sync, synth, view
+from wideflow.cli import (
+    calibrate,
+    check,
+    check_result,
+    demo,
+    evaluate,
+    export,
+    frames,
+    match,
+    run,
+    sync,
+    synth,
+    view,
+)
 from wideflow.errors import WideflowError
 
 # Newer versions of Typer carry their own copy of Click: this is the class of usage errors in all of them.
@@ -27,6 +40,7 @@ app = typer.Typer(add_completion=False, context_settings={"help_option_names": [
 COMMANDS = {
     "calibrate": calibrate,
     "check": check,
+    "check-result": check_result,
     "demo": demo,
     "evaluate": evaluate,
     "export": export,

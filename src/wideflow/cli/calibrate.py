@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 EXAMPLE = "wideflow calibrate a.mp4 b.mp4 -o rig.json"
 _REPORT = "calibration.json"
-_SYNCHRONISED = 2  # version of what is kept of a synchronisation
 
 
 def run(
@@ -181,17 +180,20 @@ def _synchronised(
     """As `synchronise`, but what an earlier run has found is taken from its folder."""
     import numpy as np
 
-    from wideflow.calibration.steps import Steps, video_state
     from wideflow.files.fingerprint import fingerprint
     from wideflow.pipeline.prepare import sync_fields, sync_from_fields
+    from wideflow.storage.place import Place
+    from wideflow.storage.steps import Steps
+    from wideflow.storage.versions import made_by
     from wideflow.sync import FramePairs, synchronise
+    from wideflow.video.state import video_state
 
     def compute() -> dict[str, Any]:
         found = synchronise(a, b, stages.sync, offset, progress)
         text = json.dumps(sync_fields(found))
         return {"text": np.array(text), "a": found.pairs.a, "b": found.pairs.b, "error": found.pairs.error}
 
-    kept = Steps(work, fingerprint(_SYNCHRONISED, video_state((a, b)), stages.sync, offset)).step(
+    kept = Steps(Place(work), fingerprint(video_state((a, b)), made_by(["sync"]), stages.sync, offset)).step(
         "sync", compute
     )
     pairs = FramePairs(kept["a"], kept["b"], kept["error"])

@@ -31,7 +31,7 @@ def run(
     """Write a result for other programs to open: Blender, Houdini, Nuke, COLMAP and more."""
     chosen = parse_frames(frames, stride)
     from wideflow.export.options import ExportOptions
-    from wideflow.results import Result
+    from wideflow.storage.result import Result
 
     opened = Result(result)
     options = ExportOptions(chosen.start, chosen.stop, chosen.step, confidence)

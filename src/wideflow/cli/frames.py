@@ -54,7 +54,7 @@ def run(
         progress(0, 1, "matching (the first run compiles for about a minute)")
         from wideflow.pipeline import compute_step
         from wideflow.pipeline.conclude import conclude
-        from wideflow.pipeline.store import write_step
+        from wideflow.pipeline.outputs import write_step
 
         step = compute_step(pictures, (cameras.frame(0), cameras.frame(1)), stages, progress)
     write_step(out, step)

@@ -19,7 +19,7 @@ from wideflow.errors import FileError, InputError
 from wideflow.progress import show_progress
 
 if TYPE_CHECKING:
-    from wideflow.results import Result
+    from wideflow.storage.result import Result
     from wideflow.types import Camera
 
 EXAMPLE = "wideflow run a.mp4 b.mp4 -o result"
@@ -49,6 +49,16 @@ def run(
     anyway: Annotated[
         bool,
         Option("--anyway", help="Go on with a synchronisation or calibration that is not to be trusted."),
+    ] = False,
+    keep: Annotated[
+        list[str] | None,
+        Option(
+            metavar="ARRAY",
+            help="Store too: loop_flow, covariance, motion_covariance or colour_transform; more than once.",
+        ),
+    ] = None,
+    discard_work: Annotated[
+        bool, Option("--discard-work", help="Remove OUT/work at the end: only resuming needs it.")
     ] = False,
     config: ConfigFile = None,
     settings: Settings = None,
@@ -81,6 +91,8 @@ def run(
         raise InputError("--workers starts processes here, --cluster takes those of others; give one of them")
     if scale is not None and not 0 < scale < float("inf"):
         raise InputError(f"--scale {scale} is no length; give a number above 0")
+    if not out:
+        raise InputError("-o is empty; give the name of a folder for the result")
     if "://" not in out and Path(out).exists() and not Path(out).is_dir():
         raise FileError(f"cannot write into '{out}': it is a file; give the name of a folder")
 
@@ -93,7 +105,8 @@ def run(
         from wideflow.pipeline.prepare import Job
         from wideflow.pipeline.run import run_job
 
-        job = Job(first, second, out, stages, chosen, size, lenses, known, offset, scale, fps, anyway)
+        more = tuple(keep or ()), discard_work
+        job = Job(first, second, out, stages, chosen, size, lenses, known, offset, scale, fps, anyway, *more)
         result = run_job(job, workers, cluster, report, progress)
     if not quiet:
         print(describe(result))

@@ -27,7 +27,7 @@ def run(
     the same page in one file.
     """
     from wideflow.report.server import ViewServer
-    from wideflow.results import Result
+    from wideflow.storage.result import Result
 
     with ViewServer(Result(out), port) as server, suppress(KeyboardInterrupt):
         print(server.url if quiet else f"{out} is at {server.url} (Ctrl-C ends it)", flush=True)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from wideflow.files.rig import read_rig, rig_from_bytes
 from wideflow.geometry import ideal_camera, pixel_grid, project, relative_pose, unproject
-from wideflow.results import Result
+from wideflow.storage.result import Result
 from wideflow.types import Camera, Rig
 
 Floats = NDArray[np.float64]

@@ -21,7 +21,7 @@ from wideflow.files import read_flow
 from wideflow.files.disk import AnyPath
 from wideflow.geometry import pixel_grid
 from wideflow.lift import Evidence, lift_stereo
-from wideflow.results import Result
+from wideflow.storage.result import Result
 
 Grey = NDArray[np.uint8]
 Method = Callable[[Sample], StageResult]

@@ -12,7 +12,7 @@ from wideflow.progress import Progress, show_progress
 if TYPE_CHECKING:
     from wideflow.export.options import ExportOptions
     from wideflow.files.disk import AnyPath
-    from wideflow.results import Result
+    from wideflow.storage.result import Result
 
 __all__ = ["FORMATS", "export_result"]
 
@@ -69,7 +69,7 @@ def export_result(
     if "://" in str(out):
         raise FileError(f"cannot export to '{out}': exports go to this computer's disk; give a path")
     from wideflow.export.options import ExportOptions
-    from wideflow.results import Result
+    from wideflow.storage.result import Result
 
     opened = result if isinstance(result, Result) else Result(result)
     write = getattr(import_module(f"wideflow.export.{format}"), f"export_{format}")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.export.moments import Cloud, cloud, rig_frame
+from wideflow.export.moments import Cloud, cloud
 from wideflow.export.options import ExportOptions
 from wideflow.export.picture_files import picture_name, write_pictures
 from wideflow.export.pinhole import check_no_skew
@@ -15,7 +15,7 @@ from wideflow.export.target import target_folder
 from wideflow.files import ColmapImage, ColmapModel, ColmapPoints, write_colmap
 from wideflow.geometry import inside_picture, project, world_to_camera
 from wideflow.progress import Progress
-from wideflow.results import Result
+from wideflow.storage.result import Result
 
 _MOST_POINTS = 100_000  # of all moments together: a COLMAP model is sparse
 
@@ -42,7 +42,7 @@ def export_colmap(result: Result, out: Path, options: ExportOptions, progress: P
         pixels, points = _points(result, t, options, grid, (a, b), first)
         for i, image_id in enumerate((a, b)):
             pose = ColmapImage.at_pose(
-                picture_name("ab"[i], t), i + 1, rig_frame(result, t).views[i].cam_from_world
+                picture_name("ab"[i], t), i + 1, result.frame(t).views[i].cam_from_world
             )
             images[image_id] = ColmapImage(
                 pose.name, i + 1, pose.quaternion, pose.translation, pixels[i], points.ids
@@ -79,7 +79,7 @@ def _reprojection_error(
     result: Result, t: int, points: Cloud, in_b: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """(N,) mean distance in px over the two pictures; in A a point lies on its pixel."""
-    view = rig_frame(result, t).views[1]
+    view = result.frame(t).views[1]
     seen = project(view.camera, world_to_camera(view, points.xyz))
     distance = np.linalg.norm(seen - in_b, axis=1) / 2
     return np.where(np.isfinite(distance), distance, -1.0)

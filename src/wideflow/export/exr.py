@@ -14,7 +14,7 @@ from wideflow.export.pinhole import linear_light
 from wideflow.export.target import require, target_folder, write_failed
 from wideflow.files import atomic_path
 from wideflow.progress import Progress
-from wideflow.results import Result
+from wideflow.storage.result import Result
 
 Channels = dict[str, NDArray[Any]]
 

@@ -9,7 +9,7 @@ from wideflow.export.options import ExportOptions
 from wideflow.export.target import target_folder
 from wideflow.files import write_flow
 from wideflow.progress import Progress
-from wideflow.results import Result
+from wideflow.storage.result import Result
 
 
 def export_flo(result: Result, out: Path, options: ExportOptions, progress: Progress) -> None:

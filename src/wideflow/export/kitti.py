@@ -11,7 +11,7 @@ from wideflow.export.options import ExportOptions
 from wideflow.export.target import target_folder
 from wideflow.files import write_disparity, write_flow
 from wideflow.progress import Progress
-from wideflow.results import Result
+from wideflow.storage.result import Result
 
 # What 16 bits hold; beyond it a pixel becomes unknown.
 _LARGEST_FLOW = 511.98

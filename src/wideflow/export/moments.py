@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.errors import FileError, InputError
+from wideflow.errors import InputError
 from wideflow.export.options import ExportOptions
-from wideflow.results import Result
-from wideflow.types import RigFrame
+from wideflow.storage.result import Result
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,21 +66,11 @@ def flows(result: Result, t: int, options: ExportOptions) -> dict[str, NDArray[n
     return fields
 
 
-def rig_frame(result: Result, t: int) -> RigFrame:
-    """The cameras of a moment."""
-    frames = result.rig.frames
-    if 1 < len(frames) <= t:
-        raise FileError(
-            f"'{result.place}/rig.json' has {len(frames)} frames for {len(result)} moments; compute it again"
-        )
-    return frames[t if len(frames) > 1 else 0]
-
-
 def seconds(result: Result) -> NDArray[np.float64]:
     """(T,) time of every moment on A's clock; moment t is at t seconds if the rig has no times."""
     if len(result.rig.frames) == 1:
         return np.arange(len(result), dtype=np.float64)
-    times = np.array([rig_frame(result, t).times[0] for t in range(len(result))])
+    times = np.array([result.frame(t).times[0] for t in range(len(result))])
     if (np.diff(times) <= 0).any():
         raise InputError(f"the times of camera A in '{result.place}/rig.json' do not increase; correct them")
     return times

@@ -9,7 +9,7 @@ from wideflow.export.moments import require_points
 from wideflow.export.options import ExportOptions
 from wideflow.export.target import target_file
 from wideflow.progress import Progress
-from wideflow.results import Result
+from wideflow.storage.result import Result
 
 _CONFIDENCE = 0.2  # below, most points are guesses behind edges that fly through the picture
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from wideflow.export.moments import cloud, rig_frame, seconds
+from wideflow.export.moments import cloud, seconds
 from wideflow.export.options import ExportOptions
 from wideflow.export.picture_files import picture_name, write_pictures
 from wideflow.export.pinhole import check_no_skew, opengl_pose
@@ -14,7 +14,7 @@ from wideflow.export.target import target_folder
 from wideflow.files import PointCloud, write_bytes, write_ply
 from wideflow.geometry import K_to_corner_origin
 from wideflow.progress import Progress
-from wideflow.results import Result
+from wideflow.storage.result import Result
 from wideflow.types import View
 
 
@@ -35,7 +35,7 @@ def export_nerfstudio(result: Result, out: Path, options: ExportOptions, progres
         progress(done, len(moments), f"pictures of moment {t}")
         write_pictures(result, t, target_folder(out, "images"))
         when = {"time": float(times[done] - times[0]) / span, "seconds": float(times[done])}
-        for letter, view in zip("ab", rig_frame(result, t).views, strict=True):
+        for letter, view in zip("ab", result.frame(t).views, strict=True):
             frames.append({"file_path": f"images/{picture_name(letter, t)}", **when, **_camera(view)})
     scene: dict[str, Any] = {"camera_model": "OPENCV", "frames": frames}
     points = cloud(result, moments[0], options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wideflow.errors import InputError
-from wideflow.results import Result
+from wideflow.storage.result import Result
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from wideflow.files import write_image
-from wideflow.results import Result
+from wideflow.storage.result import Result
 
 
 def picture_name(letter: str, t: int) -> str:

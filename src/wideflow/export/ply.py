@@ -11,7 +11,7 @@ from wideflow.export.options import ExportOptions
 from wideflow.export.target import target_folder
 from wideflow.files import PointCloud, write_ply
 from wideflow.progress import Progress
-from wideflow.results import Result
+from wideflow.storage.result import Result
 
 
 def export_ply(result: Result, out: Path, options: ExportOptions, progress: Progress) -> None:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from wideflow.export.moments import cloud, require_points, rig_frame, seconds
+from wideflow.export.moments import cloud, require_points, seconds
 from wideflow.export.options import ExportOptions
 from wideflow.export.target import require, target_file
 from wideflow.files import write_bytes
 from wideflow.geometry import K_to_corner_origin
 from wideflow.progress import Progress
-from wideflow.results import Result
+from wideflow.storage.result import Result
 
 _JPEG_QUALITY = 90
 _ARROW_GRID = 8  # an arrow for every so many pixels each way: more would hide each other
@@ -54,7 +54,7 @@ def _log_points(rr: Any, recording: Any, result: Result, t: int, options: Export
 
 def _log_cameras(rr: Any, recording: Any, result: Result, t: int) -> None:
     pictures = result.picture_a(t), result.picture_b(t)
-    for letter, view, picture in zip("ab", rig_frame(result, t).views, pictures, strict=True):
+    for letter, view, picture in zip("ab", result.frame(t).views, pictures, strict=True):
         recording.log(f"world/{letter}", rr.Transform3D(translation=view.centre, mat3x3=view.R.T))
         lens = rr.Pinhole(
             image_from_camera=K_to_corner_origin(view.camera.K),

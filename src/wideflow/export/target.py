@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from wideflow.errors import FileError, MissingExtraError
-from wideflow.files.place import make_folder
+from wideflow.storage.place import make_folder
 
 
 def target_folder(out: Path, *names: str) -> Path:

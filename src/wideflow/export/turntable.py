@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.progress import Progress
-from wideflow.report.overview import frame_of, measure_scales
-from wideflow.results import Result
+from wideflow.report.overview import measure_scales
+from wideflow.storage.result import Result
 from wideflow.types import Camera, View
 
 _FINER = 2  # pictures are drawn this much larger and averaged: smooth edges
@@ -137,7 +137,7 @@ def swing_view(
 def _stage(result: Result) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """What the camera turns around, its first axes, and how far it stays."""
     distance = measure_scales(result).middle
-    view = frame_of(result, len(result) // 2).views[0]
+    view = result.frame(len(result) // 2).views[0]
     return view.centre + distance * view.R[2], np.array(view.R), distance
 
 

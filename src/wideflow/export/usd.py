@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from wideflow.export.moments import Cloud, cloud, require_points, rig_frame, seconds
+from wideflow.export.moments import Cloud, cloud, require_points, seconds
 from wideflow.export.options import ExportOptions
 from wideflow.export.pinhole import check_no_skew, linear_light, opengl_pose
 from wideflow.export.target import require, target_file, write_failed
 from wideflow.files import atomic_path
 from wideflow.geometry import K_to_corner_origin
 from wideflow.progress import Progress
-from wideflow.results import Result
+from wideflow.storage.result import Result
 from wideflow.types import Camera
 
 _APERTURE = 36.0  # width of the film in mm; only its ratio to the focal length has a meaning
@@ -85,7 +85,7 @@ class _Stage:
             half = width.max() / 2
             extent = np.stack([points.xyz.min(axis=0) - half, points.xyz.max(axis=0) + half])
             self.points.GetExtentAttr().Set(vectors(extent), t)
-        for pose, view in zip(self.poses, rig_frame(self.result, t).views, strict=True):
+        for pose, view in zip(self.poses, self.result.frame(t).views, strict=True):
             pose.Set(self.gf.Matrix4d(opengl_pose(view).T.tolist()), t)  # USD's vectors are rows
 
     def _lens(self, prim: Any, camera: Camera) -> None:
@@ -100,5 +100,5 @@ class _Stage:
 
     def _up_axis(self, moments: range) -> str:
         """Y or Z, whichever lies nearer to where camera A has its top; the points are not turned."""
-        up = np.sum([-rig_frame(self.result, t).views[0].R[1] for t in moments], axis=0)
+        up = np.sum([-self.result.frame(t).views[0].R[1] for t in moments], axis=0)
         return "Z" if abs(up[2]) >= abs(up[1]) else "Y"

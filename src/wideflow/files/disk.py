@@ -21,6 +21,7 @@ from wideflow.types import Array
 
 AnyPath: TypeAlias = str | os.PathLike[str]
 
+TEMPORARY = ".wideflow-"  # how the names of files begin that are not whole yet
 MAX_BYTES = 2**32  # four times the largest array that we read; a larger file is not what it claims to be
 MAX_PIXELS = 2**28  # 16384 x 16384, more than any phone's camera
 
@@ -39,6 +40,16 @@ _CANNOT_WRITE = {
     errno.EROFS: "that disk is read-only; choose another place",
     errno.EISDIR: "it is a directory; give the name of a file",
 }
+
+
+def why_unreadable(error: OSError | ValueError) -> str:
+    """What follows the name of a file that could not be read."""
+    return _reason(error, _CANNOT_READ, "cannot be read: ")
+
+
+def why_unwritable(error: OSError) -> str:
+    """What follows "cannot write" and the name of a file."""
+    return _reason(error, _CANNOT_WRITE, "")
 
 
 def _reason(error: OSError | ValueError, known: dict[int, str], otherwise: str) -> str:
@@ -82,7 +93,7 @@ def read_bytes(path: AnyPath, kind: str, magic: tuple[bytes, ...] = (), limit: i
                 raise FileError(f"'{path}' is not a {kind}; check the path and the file's format")
             return head + file.read(status.st_size - len(head))
     except (OSError, ValueError) as error:
-        raise FileError(f"'{path}' {_reason(error, _CANNOT_READ, 'cannot be read: ')}") from error
+        raise FileError(f"'{path}' {why_unreadable(error)}") from error
     except MemoryError as error:
         raise FileError(f"'{path}' does not fit into memory; free some or use a smaller {kind}") from error
 
@@ -100,7 +111,7 @@ def atomic_path(path: AnyPath) -> Iterator[Path]:
         In place of any ``OSError`` of the block (full disk, missing directory, no permission).
     """
     target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".wideflow-{uuid4().hex[:12]}{target.suffix}")
+    temporary = target.with_name(f"{TEMPORARY}{uuid4().hex[:12]}{target.suffix}")
     try:
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, "is a directory")
@@ -114,7 +125,7 @@ def atomic_path(path: AnyPath) -> Iterator[Path]:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise FileError(f"cannot write '{path}': {_reason(error, _CANNOT_WRITE, '')}") from error
+        raise FileError(f"cannot write '{path}': {why_unwritable(error)}") from error
 
 
 def write_bytes(path: AnyPath, *chunks: bytes | Array) -> None:

@@ -7,7 +7,7 @@ import logging
 from typing import Any
 
 from wideflow.files.disk import AnyPath
-from wideflow.results import Result
+from wideflow.storage.result import Result
 
 LOG = logging.getLogger("wideflow")
 

@@ -17,6 +17,7 @@ from wideflow.pipeline.flows import (
 from wideflow.pipeline.lifting import lift_last, lift_step, refine_step
 from wideflow.pipeline.moment import FilledFlow, LastMoment, MatchedFlow, Pictures, RefinedFlows
 from wideflow.pipeline.stage import Need, Stage
+from wideflow.storage.versions import STAGES as VERSIONS
 from wideflow.types import SceneFlow
 
 # what is given from outside, at each moment
@@ -26,8 +27,6 @@ SOURCES = (
     "cameras",  # the ideal ones
     "doubt",  # what calibration does not know of them
 )
-# of each algorithm, raised whenever its output changes
-VERSIONS = {"pictures": 1, "match": 1, "fill": 1, "refine": 1, "lift": 1}
 _NOW, _NEXT = Need("pictures"), Need("pictures", 1)
 
 STAGES = (

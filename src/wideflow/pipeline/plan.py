@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from wideflow.config import Config
 from wideflow.files.fingerprint import fingerprint
 from wideflow.pipeline.order import SOURCES, STAGE, kept_order
+from wideflow.storage.lock import Claim
+from wideflow.storage.schema import ARRAYS, SLOTS, spec
 from wideflow.types import Rig, View
 
 
@@ -44,6 +46,10 @@ class Plan:
         of its own; frames as there.
     late : tuple of float
         Seconds by which B's picture of each moment was taken later than A's; none if that is not known.
+    keep : tuple of str
+        Arrays to store beside those of every result.
+    claim : Claim, optional
+        The lock of the run that this is the plan of.
     """
 
     out: str
@@ -56,6 +62,8 @@ class Plan:
     config: Config
     alternatives: tuple[Rig, ...] = ()
     late: tuple[float, ...] = ()
+    keep: tuple[str, ...] = ()
+    claim: Claim | None = None
 
     def __len__(self) -> int:
         """Moments."""
@@ -83,6 +91,22 @@ class Plan:
     def number(self, task: Task) -> int:
         """The number that its files have: flows go by A's frame, which another choice of frames keeps."""
         return self.frames[task.t][0] if STAGE[task.name].kept == "work" else task.t
+
+    def made(self, task: Task) -> dict[str, int]:
+        """Stages that a task's result comes from, by the names of their clocks, with their versions."""
+        stage = STAGE[task.name]
+        found = {stage.clock.split()[0]: stage.version}
+        for name, ahead in stage.needs:
+            if name not in SOURCES:
+                found |= self.made(Task(name, task.t + ahead))
+        return found
+
+    def arrays(self, task: Task) -> tuple[str, ...]:
+        """Arrays of the result that a task writes."""
+        if STAGE[task.name].kept != "result":
+            return ()
+        names = [name for name in SLOTS[self.slot(task)] if name in (*ARRAYS, *self.keep)]
+        return tuple(name for name in names if STAGE[task.name].at != "last" or not spec(name).of_step)
 
     def key(self, task: Task) -> str:
         """A text that changes with anything that the result of the task depends on."""

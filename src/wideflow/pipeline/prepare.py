@@ -15,7 +15,6 @@ from wideflow.check import check_clips
 from wideflow.config import Config
 from wideflow.errors import InputError
 from wideflow.files.fingerprint import content_hash, fingerprint
-from wideflow.files.place import Place
 from wideflow.files.rig import rig_from_bytes, rig_to_bytes
 from wideflow.geometry import baseline
 from wideflow.pipeline.cameras import calibrate
@@ -23,8 +22,10 @@ from wideflow.pipeline.moments import asked_moments, calibration_pairs, choose_p
 from wideflow.pipeline.plan import Plan
 from wideflow.pipeline.timings import Seconds, clock
 from wideflow.pipeline.undistort import ideal_rig
-from wideflow.pipeline.work import Work
 from wideflow.progress import Progress
+from wideflow.storage.place import Place
+from wideflow.storage.versions import made_by
+from wideflow.storage.work import Work
 from wideflow.sync import FramePairs, Sync, pair_frames, synchronise
 from wideflow.types import Camera, Rig, RigFrame
 from wideflow.verdict import Finding, findings_from, require_trust
@@ -32,7 +33,6 @@ from wideflow.verdict.judge import calibration_doubts, sync_finding
 from wideflow.video.read import Video
 from wideflow.video.same import require_two_clips
 
-_SYNCHRONISED, _CALIBRATED, _CHECKED = 3, 3, 2  # versions of what synchronisation, calibration and check give
 LOG = logging.getLogger("wideflow")
 
 
@@ -63,6 +63,10 @@ class Job:
         Pictures per second of folders.
     anyway : bool
         Go on where synchronisation or calibration is not to be trusted.
+    keep : tuple of str
+        Arrays to store beside those of every result, names of `schema.OPTIONAL`.
+    discard_work : bool
+        Remove at the end what only a run that goes on needs.
     """
 
     a: Path
@@ -77,6 +81,8 @@ class Job:
     scale: float | None = None
     fps: float | None = None
     anyway: bool = False
+    keep: tuple[str, ...] = ()
+    discard_work: bool = False
 
 
 def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
@@ -141,6 +147,7 @@ def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
         config=job.config,
         alternatives=tuple(_only(other, moments) for other in others),
         late=tuple(late[frame.index] for frame in moments),
+        keep=job.keep,
     )
     counts = {
         "asked": asked_moments(sync.pairs, job.frames, len(a)),
@@ -204,7 +211,7 @@ def _synchronised(
     seconds: Seconds,
     progress: Progress,
 ) -> tuple[Sync, str]:
-    key = fingerprint("sync", _SYNCHRONISED, contents, job.fps, job.config.sync, job.offset)
+    key = fingerprint(made_by(["sync"]), contents, job.fps, job.config.sync, job.offset)
 
     def compute() -> dict[str, Any]:
         found = synchronise(videos[0], videos[1], job.config.sync, job.offset, _named(progress, "when"))
@@ -232,7 +239,7 @@ def _looked_at(
         found = check_clips(*videos, sync, job.config.sync, job.offset, _named(progress, "check"))
         return {"findings": [asdict(finding) for finding in found.findings]}
 
-    kept = _kept(work, "check", fingerprint("check", _CHECKED, sync_key), compute, seconds)
+    kept = _kept(work, "check", fingerprint(made_by(["check"]), sync_key), compute, seconds)
     found = findings_from(kept["findings"])
     for finding in found:
         if finding.grade != "good":
@@ -261,7 +268,14 @@ def _calibrated(
     given = [None if lens is None else [lens.K, lens.distortion, lens.size] for lens in job.intrinsics]
     rig_bytes = None if job.rig is None else rig_to_bytes(job.rig)
     key = fingerprint(
-        _CALIBRATED, sync_key, pairs.a, pairs.b, given, rig_bytes, job.scale, job.config.calibrate
+        made_by(["calibration"]),
+        sync_key,
+        pairs.a,
+        pairs.b,
+        given,
+        rig_bytes,
+        job.scale,
+        job.config.calibrate,
     )
 
     def compute() -> dict[str, Any]:
@@ -269,8 +283,7 @@ def _calibrated(
         if job.rig is not None:
             found = Calibration(fit_rig(job.rig, *videos), check_rig(job.rig, *videos, pairs, told))
         else:
-            place = work.place
-            folder = None if place.remote else place.folder / "work" / "calibration_steps"
+            folder = f"{work.place}/work/calibration_steps"
             found = calibrate(*videos, pairs, job.intrinsics, job.config.calibrate, folder, told)
         factor = 1.0 if job.scale is None else job.scale / baseline(*found.rig.frames[0].views)
         rigs = [scaled(rig, factor) for rig in (found.rig, *found.alternatives)]

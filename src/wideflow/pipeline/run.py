@@ -8,9 +8,10 @@ import os
 import platform
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -18,18 +19,23 @@ from typing import Any
 from wideflow import __version__
 from wideflow.config import Config
 from wideflow.errors import InputError, WideflowError
-from wideflow.files.place import Place
 from wideflow.files.rig import rig_to_bytes
 from wideflow.pipeline.conclude import conclude
-from wideflow.pipeline.lock import locked
+from wideflow.pipeline.forecast import require_space
 from wideflow.pipeline.plan import Plan, Task
 from wideflow.pipeline.prepare import Job, make_plan
+from wideflow.pipeline.resume import Survey, survey
 from wideflow.pipeline.schedule import run_here, run_on_cluster
-from wideflow.pipeline.store import Store
+from wideflow.pipeline.tasks import noted
 from wideflow.pipeline.timings import Seconds, timings, total
-from wideflow.pipeline.work import Work
 from wideflow.progress import Progress
-from wideflow.results import Result
+from wideflow.storage.lock import locked
+from wideflow.storage.place import Place
+from wideflow.storage.result import Result
+from wideflow.storage.schema import OPTIONAL
+from wideflow.storage.store import Store, write_files
+from wideflow.storage.versions import made_by
+from wideflow.storage.work import Work
 from wideflow.types import Camera, Rig
 
 LOG = logging.getLogger("wideflow")
@@ -51,6 +57,8 @@ def run(
     workers: int | None = None,
     cluster: str | None = None,
     anyway: bool = False,
+    keep: tuple[str, ...] = (),
+    discard_work: bool = False,
     report: bool = True,
     progress: Progress = lambda done, total, text: None,
 ) -> Result:
@@ -87,6 +95,11 @@ def run(
         Address of a Dask scheduler whose workers see the clips and ``out``.
     anyway : bool
         Go on where synchronisation or calibration is not to be trusted; the verdict says so all the same.
+    keep : tuple of str
+        Arrays to store beside those of every result: "loop_flow", "covariance", "motion_covariance",
+        "colour_transform".
+    discard_work : bool
+        Remove at the end what only a run that goes on, or one with other settings, needs.
     report : bool
         Write ``report.html`` at the end.
     progress : callable
@@ -117,6 +130,8 @@ def run(
         scale,
         fps,
         anyway,
+        keep,
+        discard_work,
     )
     return run_job(job, workers, cluster, report, progress)
 
@@ -124,47 +139,54 @@ def run(
 def run_job(job: Job, workers: int | None, cluster: str | None, report: bool, progress: Progress) -> Result:
     """`run` of what a `Job` describes."""
     place = Place(job.out)
-    with locked(place) as alive, _logged(place):
+    if wrong := sorted(set(job.keep) - set(OPTIONAL)):
+        raise InputError(f"there is no array {wrong[0]} to keep; there are {', '.join(OPTIONAL)}")
+    with locked(place) as claim, _logged(place):
+        place.sweep()
         LOG.info("wideflow %s: '%s' and '%s' into '%s'", __version__, job.a, job.b, job.out)
         plan, found = make_plan(job, progress)
-        summary = _begin(place, plan, job, found)
-        notes: dict[Task, dict[str, Any]] = {}
+        plan = replace(plan, claim=claim)
+        state, summary = _begin(place, plan, job, found, progress)
+        notes = _notes_of_others(plan, state.tasks)
 
         def done(task: Task, note: dict[str, Any]) -> None:
             notes[task] = note
             LOG.info("%s of moment %d: %s", task.name, task.t, note.get("unknown") or note["seconds"])
-            alive()
 
         if workers is None and cluster is None:
-            run_here(plan, progress, done)
+            run_here(plan, state.tasks, progress, done)
         else:
-            run_on_cluster(plan, cluster, workers or 1, progress, done)
+            run_on_cluster(plan, state.tasks, cluster, workers or 1, progress, done)
         told = timings(found["seconds"], _seconds(notes))
         place.write("timings.json", json.dumps(told, indent=1).encode())
         summary["moments"]["unmatched"] = _unmatched(notes)
+        summary["made"] = _made(notes)
         result = conclude(job.out, summary)
         if report:
             from wideflow.report.write import write_report
 
             write_report(result, progress)
+        if job.discard_work:
+            Work(place).discard()
         LOG.info("done: %d moments", len(plan))
     return result
 
 
-def _begin(place: Place, plan: Plan, job: Job, found: dict[str, Any]) -> dict[str, Any]:
-    """Write what is known before the work, the summary that is returned too, and make the store ready."""
-    shape = [len(plan), *plan.rig.cameras[0].size, *plan.rig.cameras[1].size]
-    known = [0]
-    if place.exists("work/shape.json") and place.exists("result.zarr/zarr.json"):
-        known = json.loads(place.read("work/shape.json"))
-    # what lay beyond the end of a shorter store, or in one of another size, is gone
-    kept = min(known[0], len(plan)) if known[1:] == shape[1:] else 0
-    for slot in ("pictures", "moment"):
-        Work(place).forget(slot, kept)
-    Store(place, len(plan), plan.rig.cameras)
-    place.write("work/shape.json", json.dumps(shape).encode())
-    place.write("rig.json", rig_to_bytes(plan.rig))
-    place.write("filmed.json", rig_to_bytes(plan.filmed))
+def _begin(
+    place: Place, plan: Plan, job: Job, found: dict[str, Any], progress: Progress
+) -> tuple[Survey, dict[str, Any]]:
+    """See what is done, make the store ready, and write what is known before the work.
+
+    What the plan cannot use counts as missing before anything that belongs to the plan is written.
+    """
+    state = survey(plan, Store.find(place))
+    for reason in state.reasons:
+        LOG.info("%s", reason)
+        if "damaged" in reason or "this version" in reason:
+            warnings.warn(reason, stacklevel=2)
+    Store.create(place, len(plan), plan.rig.cameras, plan.keep)
+    require_space(place, plan, state.tasks, progress)
+    write_files(place, {"rig.json": rig_to_bytes(plan.rig), "filmed.json": rig_to_bytes(plan.filmed)})
     report = found["calibration"]
     summary = {
         "inputs": {"a": job.a.name, "b": job.b.name},
@@ -180,7 +202,26 @@ def _begin(place: Place, plan: Plan, job: Job, found: dict[str, Any]) -> dict[st
         "versions": _versions(),
     }
     place.write("summary.json", json.dumps(summary, indent=1).encode())
-    return summary
+    return state, summary
+
+
+def _notes_of_others(plan: Plan, tasks: tuple[Task, ...]) -> dict[Task, dict[str, Any]]:
+    """What was noted of the tasks that need not be done; nothing of flows that were discarded."""
+    others = [task for task in plan.tasks() if task not in set(tasks)]
+    return {task: note for task in others if (note := noted(plan, task)) is not None}
+
+
+def _made(notes: dict[Task, dict[str, Any]]) -> dict[str, Any]:
+    """What made what: the version of each stage, and of the package for each moment."""
+    stages: dict[str, int] = made_by(("sync", "check", "calibration"))
+    packages: dict[str, list[int]] = {}
+    for task, note in sorted(notes.items(), key=lambda item: item[0].t):
+        made = dict(note.get("made", {}))
+        package = str(made.pop("wideflow", "unknown"))
+        stages |= made
+        if task.name in ("step", "last"):
+            packages.setdefault(package, []).append(task.t)
+    return {"stages": stages, "moments": packages}
 
 
 def _seconds(notes: dict[Task, dict[str, Any]]) -> dict[int, Seconds]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,9 +20,8 @@ _PATIENCE = 20  # seconds for a scheduler to answer
 _RETRIES = 2  # of a task, beside those that Dask grants when a worker is lost
 
 
-def run_here(plan: Plan, progress: Progress, done: Done) -> None:
+def run_here(plan: Plan, tasks: Sequence[Task], progress: Progress, done: Done) -> None:
     """One task after the other, each with all threads."""
-    tasks = list(plan.tasks())
     clock = _Clock(len(tasks))
     for number, task in enumerate(tasks):
         progress(number, len(tasks), clock.text(number, task, plan))
@@ -32,20 +31,22 @@ def run_here(plan: Plan, progress: Progress, done: Done) -> None:
     progress(len(tasks), len(tasks), "done")
 
 
-def run_on_cluster(plan: Plan, address: str | None, workers: int, progress: Progress, done: Done) -> None:
+def run_on_cluster(
+    plan: Plan, tasks: Sequence[Task], address: str | None, workers: int, progress: Progress, done: Done
+) -> None:
     """The tasks on the cluster at an address, or on worker processes of this machine.
 
     A task whose worker is lost is done again by another.
     """
-    with _client(address, workers) as client:
+    with _client(address, workers) as client, _told_if_lost(address):
         from distributed import as_completed
 
+        run = plan.claim.token if plan.claim else ""  # what another run has found under a name is not ours
         futures: dict[Task, Any] = {}
         shared = client.scatter(plan, broadcast=True)
-        tasks = list(plan.tasks())
         for number, task in enumerate(tasks):
-            needs = [futures[need] for need in plan.needs(task)]
-            name = f"{task.name}-{task.t}-{plan.key(task)}"
+            needs = [futures[need] for need in plan.needs(task) if need in futures]
+            name = f"{task.name}-{task.t}-{plan.key(task)}-{run}"
             futures[task] = client.submit(
                 _task_after, shared, task, needs, key=name, retries=_RETRIES, priority=-number
             )
@@ -108,10 +109,35 @@ def _client(address: str | None, workers: int) -> Iterator[Any]:
         return
     threads = max(1, (os.cpu_count() or 1) // workers)
     environment = {"NUMBA_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
-    with (
-        LocalCluster(
+    try:
+        cluster = LocalCluster(
             n_workers=workers, threads_per_worker=1, dashboard_address=None, env=environment, silence_logs=50
-        ) as cluster,
-        Client(cluster) as client,
-    ):
+        )
+    except (OSError, RuntimeError, MemoryError, TimeoutError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(
+            f"worker processes cannot be started here: {reason[:200]}; start the run without --workers"
+        ) from error
+    with cluster, Client(cluster) as client:
         yield client
+
+
+@contextmanager
+def _told_if_lost(address: str | None) -> Iterator[None]:
+    """One sentence where Dask has many kinds of errors for a scheduler or workers that are gone."""
+    from asyncio import CancelledError
+    from concurrent.futures import CancelledError as FutureCancelledError
+
+    from distributed import KilledWorker
+    from distributed.comm.core import CommClosedError
+
+    try:
+        yield
+    except KilledWorker as error:
+        raise InputError(
+            "workers were ended again and again while they did the same task, perhaps for lack of memory; "
+            "start again with fewer --workers or a smaller --size, what is done is kept"
+        ) from error
+    except (CancelledError, FutureCancelledError, CommClosedError, TimeoutError) as error:
+        where = "the workers" if address is None else f"the Dask scheduler at {address}"
+        raise InputError(f"{where} can no longer be reached; start again, what is done is kept") from error

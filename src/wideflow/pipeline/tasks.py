@@ -12,17 +12,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.errors import NothingInCommonError
-from wideflow.files.place import Place
+from wideflow import __version__
+from wideflow.errors import DamagedError, FileError, NothingInCommonError
 from wideflow.lift import CameraDoubt
 from wideflow.pipeline.flows import Film, Lenses
 from wideflow.pipeline.order import SOURCES, STAGE
+from wideflow.pipeline.outputs import colour_terms, stored_arrays
 from wideflow.pipeline.plan import Plan, Task
 from wideflow.pipeline.stage import Stage, compute
-from wideflow.pipeline.store import Store, stored_arrays
 from wideflow.pipeline.timings import Seconds
 from wideflow.pipeline.undistort import Undistorter
-from wideflow.pipeline.work import Work
+from wideflow.storage.packed import Arrays
+from wideflow.storage.place import Place
+from wideflow.storage.store import Store, unknown_arrays
+from wideflow.storage.work import Work
 from wideflow.video.read import Video
 
 _UNDISTORTERS: dict[str, Undistorter] = {}  # their maps take a while to make
@@ -35,11 +38,17 @@ def do_task(plan: Plan, task: Task) -> dict[str, Any]:
     -------
     dict
         What was noted: "seconds" of each stage; "unknown", a sentence, if nothing could be found; of a
-        moment, "tilt", by how much of itself its depth may be bent by what calibration does not know.
+        moment, "tilt", by how much of itself its depth may be bent by what calibration does not know; "made",
+        the versions that it comes from.
     """
     folder = _Folder(plan)
     note = folder.note(task)
     return folder.do(task) if note is None else note
+
+
+def noted(plan: Plan, task: Task) -> dict[str, Any] | None:
+    """What was noted of a task that is done; None if it is yet to do."""
+    return _Folder(plan).note(task)
 
 
 class _Folder:
@@ -49,28 +58,35 @@ class _Folder:
         self._plan, self._work, self._seconds = plan, Work(Place(plan.out)), Seconds()
 
     def note(self, task: Task) -> dict[str, Any] | None:
-        return self._work.note(*self._name(task))
+        if STAGE[task.name].kept == "work":
+            return self._work.note(*self._name(task))
+        return self._store().note(*self._name(task), self._plan.arrays(task))
 
     def do(self, task: Task) -> dict[str, Any]:
         """Compute what a task gives, keep it, and note that it is done."""
-        stage, arrays = STAGE[task.name], None
-        note: dict[str, Any] = {"seconds": self._seconds}
+        stage, names = STAGE[task.name], self._plan.arrays(task)
+        made = {"wideflow": __version__, **self._plan.made(task)}
+        note: dict[str, Any] = {"seconds": self._seconds, "made": made}
+        arrays: Arrays | None = None
         try:
             value = compute(stage, task.t, self.fetch, self._plan.config, self._seconds)
         except NothingInCommonError as error:
             note["unknown"] = str(error)
             if stage.kept == "result":
-                self._store().put_unknown(task.t, step=stage.at == "step")
+                arrays = unknown_arrays(self._store(), names)
         else:
             if stage.kept == "result":
-                store = self._store()
-                for name, values in stored_arrays(value).items():
-                    store.put(name, task.t, values)
+                arrays = stored_arrays(value, names)
             else:
                 arrays = {field.name: getattr(value, field.name) for field in fields(value)}
+            if "colour_transform" in names:
+                arrays["colour_transform"] = colour_terms(self.fetch("stereo", task.t).colours)
             if hasattr(value, "tilt"):
                 note["tilt"] = value.tilt
-        self._work.save(*self._name(task), note, arrays)
+        if stage.kept == "result":
+            self._store().put(*self._name(task), arrays or {}, note, self._plan.claim)
+        else:
+            self._work.save(*self._name(task), note, arrays)
         return note
 
     def fetch(self, name: str, t: int) -> Any:
@@ -80,16 +96,28 @@ class _Folder:
         stage, task = STAGE[name], Task(name, t)
         if not stage.kept:
             return compute(stage, t, self.fetch, self._plan.config, self._seconds)
-        unknown = (self.note(task) or {}).get("unknown")
-        if unknown:
-            raise NothingInCommonError(unknown)
-        return self._kept(stage, task)
+        for _ in range(2):
+            unknown = (self.note(task) or {}).get("unknown")
+            if unknown:
+                raise NothingInCommonError(unknown)
+            arrays = self._kept(stage, task)
+            if arrays is not None:
+                return stage.gives(**arrays)
+            do_task(self._plan, task)  # what it had kept is damaged
+        raise FileError(
+            f"what {name} of moment {t} keeps in '{self._plan.out}' cannot be read; check the disk"
+        )
 
-    def _kept(self, stage: Stage, task: Task) -> Any:
+    def _kept(self, stage: Stage, task: Task) -> Arrays | None:
+        """What a task has kept; None if that is gone or damaged, and then the task counts as not done."""
         if stage.kept == "work":
-            return stage.gives(**self._work.load(*self._name(task)))
+            return self._work.load(*self._name(task))
         store = self._store()
-        return stage.gives(**{field.name: store.get(field.name, task.t) for field in fields(stage.gives)})
+        try:
+            return {field.name: store.get(field.name, task.t) for field in fields(stage.gives)}
+        except DamagedError:
+            store.forget(self._plan.slot(task), task.t)
+            return None
 
     def _given(self, name: str, t: int) -> Any:
         plan = self._plan
@@ -106,7 +134,7 @@ class _Folder:
         return self._plan.slot(task), self._plan.number(task), self._plan.key(task)
 
     def _store(self) -> Store:
-        return Store(Place(self._plan.out), len(self._plan), self._plan.rig.cameras)
+        return Store.open(Place(self._plan.out))
 
 
 def _film(plan: Plan, t: int) -> Film:

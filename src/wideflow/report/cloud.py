@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.report.overview import frame_of
-from wideflow.results import Result
+from wideflow.storage.result import Result
 from wideflow.types import View
 
 DEPTH_STEP = 3e-4  # of the natural logarithm
@@ -58,7 +57,7 @@ def moment_cloud(result: Result, t: int, most_points: int, centre: NDArray[np.fl
         "confidence": pack(np.rint(confidence * CONFIDENCE_STEPS).astype(np.uint16)),
         "confidenceSteps": CONFIDENCE_STEPS,
         "motion": _motion(np.asarray(result.motion(t)[cut])) if t < len(result) - 1 else None,
-        "views": [_view(view, centre) for view in frame_of(result, t).views],
+        "views": [_view(view, centre) for view in result.frame(t).views],
     }
 
 

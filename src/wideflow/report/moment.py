@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from wideflow.progress import Progress
 from wideflow.report.cloud import moment_cloud
-from wideflow.report.overview import Scales, frame_of
+from wideflow.report.overview import Scales
 from wideflow.report.panels import data_url, fit_width, moment_panels
-from wideflow.results import Result, spread
+from wideflow.storage.result import Result, spread
 
 _PHOTOS = ("a", "b", "overlay", "occluded")
 
@@ -51,7 +51,7 @@ _MOST_MOMENTS = 240  # in one file: more only make the slider finer
 
 def moment_json(result: Result, t: int, scales: Scales, centre: NDArray[np.float64], detail: Detail) -> str:
     """Pictures, points and cameras of moment t."""
-    frame = frame_of(result, t)
+    frame = result.frame(t)
     images = {}
     for name, picture in moment_panels(result, t, scales).items():
         quality = detail.quality if name in _PHOTOS else min(detail.quality + 8, 100)

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.geometry import baseline
-from wideflow.results import TRUSTED, Result, spread
-from wideflow.types import RigFrame
+from wideflow.storage.result import TRUSTED, Result, spread
 
 _SCALE_MOMENTS = 6  # moments that the scales are taken from
 _STEP = 3  # every third pixel in x and y is enough for a percentile
@@ -37,17 +36,12 @@ class Scales:
     motion: float
 
 
-def frame_of(result: Result, t: int) -> RigFrame:
-    """The cameras at moment t; those of the only frame if they stand."""
-    frames = result.rig.frames
-    return frames[min(t, len(frames) - 1)]
-
-
 def measure_scales(result: Result) -> Scales:
     """Scales from a few moments; untrusted pixels have no say where there are trusted ones."""
     stereo, optical, depth, motion = [], [], [], []
     cut = np.s_[::_STEP, ::_STEP]
-    for t in spread(len(result), _SCALE_MOMENTS):
+    whole = np.array(result.whole_moments)
+    for t in whole[spread(len(whole), _SCALE_MOMENTS)]:
         trusted = result.confidence(t)[cut] > TRUSTED
         stereo.append(_known(np.linalg.norm(result.stereo_flow(t)[cut], axis=2), trusted))
         depth.append(_known(result.depth(t)[cut], trusted))

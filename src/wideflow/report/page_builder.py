@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 
 from wideflow.report.colours import flow_wheel
 from wideflow.report.moment import Detail
-from wideflow.report.overview import Scales, camera_motion, frame_of, measure_scales
+from wideflow.report.overview import Scales, camera_motion, measure_scales
 from wideflow.report.panels import data_url
 from wideflow.report.sections import (
     camera_section,
@@ -23,7 +25,7 @@ from wideflow.report.sections import (
     truth_section,
     verdict_section,
 )
-from wideflow.results import Result
+from wideflow.storage.result import Result
 
 _STYLES = ("page.css", "widgets.css")
 _SCRIPTS = ("decode.js", "orbit.js", "shaders.js", "cloud.js", "page.js")
@@ -48,7 +50,7 @@ class Overview:
 def measure(result: Result) -> Overview:
     """Look through the result for what its page needs to know."""
     scales = measure_scales(result)
-    view = frame_of(result, len(result) // 2).views[0]
+    view = result.frame(len(result) // 2).views[0]
     up = np.mean([-frame.views[0].R[1] for frame in result.rig.frames], axis=0)
     centre = view.centre + scales.middle * view.R[2]
     return Overview(scales, centre, up / max(float(np.linalg.norm(up)), 1e-9))
@@ -77,9 +79,10 @@ def build_page(
     inputs = summary.get("inputs")
     names = [str(name) for name in inputs.values()] if isinstance(inputs, dict) else []
     title = " and ".join(names) or "Wideflow result"
+    script = "\n".join(_asset(name) for name in _SCRIPTS)
     slots = {
         "title": escape(title),
-        "policy": "connect-src 'self'" if not embedded else "connect-src 'none'",
+        "policy": f"script-src {_script_hash(script)}; connect-src {_quoted('none' if embedded else 'self')}",
         "style": "\n".join(_asset(name) for name in _STYLES),
         "verdict": verdict_section(result.verdict),
         "notes": _notes(result, moments, bool(embedded), detail),
@@ -99,7 +102,7 @@ def build_page(
             f'<script type="application/json" id="moment-{t}">{_closed(text)}</script>'
             for t, text in embedded.items()
         ),
-        "script": "\n".join(_asset(name) for name in _SCRIPTS),
+        "script": script,
     }
     page = _asset("page.html")
     head, *parts = page.split("{{")
@@ -107,6 +110,16 @@ def build_page(
         name, text = part.split("}}", 1)
         head += slots[name] + text
     return head
+
+
+def _script_hash(script: str) -> str:
+    """By which a browser knows our script, and runs no other: the text between its tags."""
+    digest = hashlib.sha256(f"\n{script}\n".encode()).digest()
+    return _quoted(f"sha256-{base64.b64encode(digest).decode()}")
+
+
+def _quoted(word: str) -> str:
+    return f"'{word}'"
 
 
 def _meta(overview: Overview, moments: Sequence[int], embedded: bool) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from wideflow.report.colours import depth_colours, flow_colours
 from wideflow.report.overview import Scales
-from wideflow.results import TRUSTED, Result
+from wideflow.storage.result import TRUSTED, Result
 
 Picture = NDArray[np.uint8]
 _OCCLUDED = (230, 80, 40)  # RGB laid over what B does not see

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.report.charts import bars, flattened, line_chart, series_words, table
-from wideflow.results import Result
+from wideflow.storage.result import Result
 from wideflow.verdict import Verdict
 from wideflow.verdict.judge import Shares
 

@@ -17,7 +17,7 @@ from typing import Any
 from wideflow.errors import FileError, WideflowError
 from wideflow.report.moment import LIVE, moment_json
 from wideflow.report.page_builder import build_page, measure
-from wideflow.results import Result
+from wideflow.storage.result import Result
 
 HOST = "127.0.0.1"
 _MOMENT = re.compile(r"/moment/(0|[1-9][0-9]{0,8})", re.ASCII)

@@ -6,7 +6,7 @@ from wideflow.files.disk import AnyPath
 from wideflow.progress import Progress
 from wideflow.report.moment import BUDGET, embedded_moments
 from wideflow.report.page_builder import build_page, measure
-from wideflow.results import Result
+from wideflow.storage.result import Result
 
 NAME = "report.html"
 

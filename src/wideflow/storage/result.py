@@ -9,30 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.errors import FileError, InputError
+from wideflow.errors import DamagedError, FileError, InputError
 from wideflow.files.disk import AnyPath
-from wideflow.files.place import Place
 from wideflow.files.rig import rig_from_bytes
 from wideflow.geometry import optical_axis_angle, points_from_depth
-from wideflow.types import Rig
+from wideflow.storage.place import Place
+from wideflow.storage.schema import spec
+from wideflow.storage.store import NAME, Store, read_file
+from wideflow.storage.unchecked import UncheckedStore
+from wideflow.types import Rig, RigFrame
 from wideflow.verdict import Verdict
 from wideflow.verdict.judge import Shares, judge
 
-_FLOW = ("y", "x", "xy")
-# name: dimensions after the first, unit, what it is
-ARRAYS: dict[str, tuple[tuple[str, ...], str, str]] = {
-    "stereo_flow": (_FLOW, "px", "from A to B at the same moment"),
-    "optical_flow_a": (_FLOW, "px", "from A to A at the next moment"),
-    "optical_flow_b": (("y_b", "x_b", "xy"), "px", "from B to B at the next moment"),
-    "depth": (("y", "x"), "world units", "z in camera A"),
-    "motion": (("y", "x", "xyz"), "world units", "3D displacement to the next moment"),
-    "occluded": (("y", "x"), "1", "not seen by B: the flow is a guess"),
-    "confidence": (("y", "x"), "1", "0 (nothing known) to 1 (certain)"),
-    "picture_a": (("y", "x", "rgb"), "1", "what camera A saw, without distortion"),
-    "picture_b": (("y_b", "x_b", "rgb"), "1", "what camera B saw, without distortion"),
-}
-# arrays of the step from a moment to the next: one fewer than moments
-STEPS = ("optical_flow_a", "optical_flow_b", "motion")
 TRUSTED = 0.5  # a pixel with more confidence than this counts as trusted
 LIKELY = 0.25  # and with more than this as likely to be known to some percent
 _MOST_MOMENTS = 60  # a longer result is judged by this many moments, evenly spaced
@@ -46,8 +34,9 @@ def spread(count: int, most: int) -> NDArray[np.intp]:
 class Result:
     """What `wideflow run` and `wideflow frames` have written.
 
-    Moments are numbered from 0; the arrays of a step (optical flow, motion) have one fewer. What has not been
-    computed yet is NaN in flows, depth and motion.
+    Moments are numbered from 0; the arrays of a step (optical flow, motion) have one fewer. Each array is
+    checked when it is read: what has not been computed yet or is damaged is a `DamagedError`, which names
+    the moment. Pixels of which nothing is known are NaN in flows, depth and motion.
 
     Attributes
     ----------
@@ -59,20 +48,15 @@ class Result:
 
     def __init__(self, where: AnyPath) -> None:
         self.place = Place(where)
-        if not self.place.exists("result.zarr/zarr.json"):
-            raise FileError(f"'{where}' holds no result.zarr; give a folder that 'wideflow run' has written")
-        self.rig: Rig = rig_from_bytes(self.place.read("rig.json"), f"{where}/rig.json")
-        import zarr
-
-        try:
-            self._arrays = zarr.open_group(self.place.store("result.zarr"), mode="r")
-            self._moments = int(self._array("depth").shape[0])
-        except (KeyError, ValueError, OSError, TypeError) as error:
-            raise FileError(f"'{where}/result.zarr' is damaged: {error}; compute it again") from error
+        if not self.place.exists(f"{NAME}/zarr.json"):
+            raise FileError(f"'{where}' holds no {NAME}; give a folder that 'wideflow run' has written")
+        self.rig: Rig = rig_from_bytes(read_file(self.place, "rig.json"), f"{where}/rig.json")
+        checked = self.place.exists("checksums/store.json")
+        self.store = Store.open(self.place) if checked else UncheckedStore(self.place)
 
     def __len__(self) -> int:
         """Moments."""
-        return self._moments
+        return self.store.moments
 
     @property
     def size_a(self) -> tuple[int, int]:
@@ -101,7 +85,8 @@ class Result:
     @cached_property
     def shares(self) -> Shares:
         """How much of each moment is trusted, occluded and known; of 60 moments at most."""
-        moments = spread(len(self), _MOST_MOMENTS)
+        whole = np.array(self.whole_moments)
+        moments = whole[spread(len(whole), _MOST_MOMENTS)]
         rows = [
             (
                 np.mean(self.confidence(t) > TRUSTED),
@@ -160,33 +145,59 @@ class Result:
         """(H2, W2, 3) RGB of camera B, undistorted."""
         return self._read("picture_b", t)
 
+    def array(self, name: str, t: int) -> NDArray[Any]:
+        """An array by its name, also one that was kept because it was asked for (`kept`)."""
+        return self._read(name, t)
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Arrays that there are beside those of every result."""
+        return self.store.kept
+
     def points(self, t: int) -> NDArray[np.float32]:
         """(H, W, 3) world coordinates of what every pixel of A shows; NaN where unknown."""
-        return points_from_depth(self.rig.frame(self._moment(t)).views[0], self.depth(t)).astype(np.float32)
+        return points_from_depth(self.frame(t).views[0], self.depth(t)).astype(np.float32)
 
-    def _moment(self, t: int) -> int:
-        """The index of the moment in the rig."""
-        return self.rig.frames[t if len(self.rig.frames) > 1 else 0].index
+    def frame(self, t: int) -> RigFrame:
+        """The cameras of moment t; those of the only frame if they stand."""
+        frames = self.rig.frames
+        if len(frames) == 1:
+            return frames[0]
+        if not 0 <= t < len(frames):
+            raise FileError(
+                f"'{self.place}/rig.json' has {len(frames)} frames for {len(self)} moments; compute it again"
+            )
+        return frames[t]
 
-    def _array(self, name: str) -> Any:
-        return self._arrays[name]
+    @cached_property
+    def whole_moments(self) -> tuple[int, ...]:
+        """Moments that have been computed; whether they are damaged shows when they are read.
+
+        Raises
+        ------
+        DamagedError
+            There is none.
+        """
+        found = tuple(t for t in range(len(self)) if self.store.noted("moment", t) is not None)
+        if not found:
+            raise DamagedError(f"no moment of '{self.place}' has been computed yet; start the run again")
+        return found
 
     def _read(self, name: str, t: int) -> NDArray[Any]:
-        array = self._array(name)
-        if not 0 <= t < array.shape[0]:
-            what = "steps" if name in STEPS else "moments"
-            raise InputError(f"'{self.place}' has {array.shape[0]} {what}, numbered from 0; there is no {t}")
-        try:
-            return np.asarray(array[t])
-        except (OSError, RuntimeError, ValueError) as error:
-            raise FileError(
-                f"'{self.place}/result.zarr' is damaged at {name} of {t}; start the run again"
-            ) from error
+        length = spec(name).shape(len(self), (self.size_a, self.size_b))[0]
+        if not 0 <= t < length:
+            what = "steps" if spec(name).of_step else "moments"
+            raise InputError(f"'{self.place}' has {length} {what}, numbered from 0; there is no {t}")
+        return self.store.get(name, int(t))
 
     def _json(self, name: str) -> dict[str, Any]:
-        if not self.place.exists(name):
+        content = self.place.find(name)
+        if content is None:
             return {}
         try:
-            return dict(json.loads(self.place.read(name)))
-        except ValueError as error:
+            found = json.loads(content)
+        except (ValueError, RecursionError) as error:
             raise FileError(f"'{self.place}/{name}' is damaged: {error}; compute the result again") from error
+        if not isinstance(found, dict):
+            raise FileError(f"'{self.place}/{name}' is damaged: it holds no table; compute the result again")
+        return found

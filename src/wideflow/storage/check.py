@@ -1,0 +1,129 @@
+"""Whether a result is as it was written: every checksum of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from wideflow.errors import FileError
+from wideflow.files.disk import AnyPath
+from wideflow.files.rig import rig_from_bytes
+from wideflow.progress import Progress
+from wideflow.storage.place import Place
+from wideflow.storage.schema import ARRAYS, SLOTS, spec
+from wideflow.storage.store import NAME, Store, read_file
+from wideflow.storage.unchecked import UncheckedStore
+
+_WHAT = {"pictures": "its pictures", "moment": "what was found"}
+_FILES = ("rig.json", "summary.json", "timings.json")
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was found.
+
+    Attributes
+    ----------
+    moments : int
+    arrays : int
+        That are whole: one for each moment and name.
+    problems : tuple of str
+        A line for everything that is missing or damaged.
+    checksums : bool
+        There are some; without them only what cannot be decoded shows.
+    """
+
+    moments: int
+    arrays: int
+    problems: tuple[str, ...]
+    checksums: bool = True
+
+
+def check_result(where: AnyPath, progress: Progress = lambda done, total, text: None) -> Checked:
+    """Read all of a result and compare it with its checksums.
+
+    Parameters
+    ----------
+    where : path or URL
+        Of a result.
+    progress : callable
+        Told (moments done, moments in all, what comes next).
+
+    Raises
+    ------
+    FileError
+        There is no result, or it cannot be read now.
+    """
+    place = Place(where)
+    if not place.exists(f"{NAME}/zarr.json") and not place.exists("checksums/store.json"):
+        raise FileError(f"'{where}' holds no {NAME}; give a folder that 'wideflow run' has written")
+    problems = [*_wrong_files(place)]
+    store = Store.find(place)
+    if store is None:
+        if place.exists("checksums/store.json"):
+            return Checked(0, 0, (*problems, "checksums/store.json is damaged, or of a run that was ended"))
+        return _unchecked(place, problems, progress)
+    problems += _wrong_metadata(store)
+    whole = 0
+    for t in range(store.moments):
+        progress(t, store.moments, f"moment {t}")
+        for slot in SLOTS:
+            wrong, noted = store.damage(slot, t), store.noted(slot, t)
+            stored = {} if noted is None else noted["arrays"]
+            missing = [name for name in SLOTS[slot] if _expected(store, name, t) and name not in stored]
+            if wrong is None and missing:
+                wrong = f"missing: {', '.join(missing)}"
+            if wrong is None:
+                whole += len(stored)
+            else:
+                problems.append(f"moment {t}, {_WHAT[slot]}: {wrong}")
+    progress(store.moments, store.moments, "done")
+    return Checked(store.moments, whole, tuple(problems))
+
+
+def _expected(store: Store, name: str, t: int) -> bool:
+    """Whether every moment t of such a result has this array."""
+    return name in ARRAYS and t < store.moments - spec(name).of_step
+
+
+def _wrong_files(place: Place) -> list[str]:
+    problems = []
+    for name in _FILES:
+        try:
+            if name == "rig.json":
+                rig_from_bytes(read_file(place, name), name)
+            elif not isinstance(json.loads(place.find(name) or b"{}"), dict):
+                problems.append(f"{name} is damaged")
+        except FileError as error:
+            problems.append(str(error))
+        except (ValueError, RecursionError):
+            problems.append(f"{name} is damaged")
+    return problems
+
+
+def _wrong_metadata(store: Store) -> list[str]:
+    """Names of arrays that other programs could not open."""
+    problems = []
+    for name in store.names:
+        try:
+            found = json.loads(store.place.find(f"{NAME}/{name}/zarr.json") or b"")
+            right = tuple(found["shape"]) == spec(name).shape(store.moments, store.sizes)
+        except (ValueError, TypeError, KeyError, RecursionError):
+            right = False
+        if not right:
+            problems.append(f"{NAME}/{name}/zarr.json is missing or damaged")
+    return problems
+
+
+def _unchecked(place: Place, problems: list[str], progress: Progress) -> Checked:
+    store, whole = UncheckedStore(place), 0
+    for t in range(store.moments):
+        progress(t, store.moments, f"moment {t}")
+        for name, described in ARRAYS.items():
+            if t < store.moments - described.of_step:
+                try:
+                    store.get(name, t)
+                    whole += 1
+                except FileError as error:
+                    problems.append(str(error))
+    return Checked(store.moments, whole, tuple(problems), checksums=False)

@@ -1,0 +1,101 @@
+"""``make faults``: all faults at all operations, random kills, and many sequences of events.
+
+    python -m faults [--share 1.0] [--kills 1000] [--sequences 500]
+
+``--share`` of the operations are tried, evenly spaced; 1 means every one of them, with every kind of fault.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import random
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from faults.injection import FAULTS
+from faults.machine import ResultMachine
+from faults.places import cluster, object_storage
+from faults.quick_job import Wish
+from faults.trial import check_served, fault_and_mend, mend, operations, scratch, suffer
+
+WISH = Wish()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--share", type=float, default=1.0)
+    parser.add_argument("--kills", type=int, default=1000)
+    parser.add_argument("--sequences", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=0)
+    asked = parser.parse_args()
+    logging.getLogger("wideflow").propagate = False
+    for workers in (False, True):
+        _every_operation(asked.share, FAULTS, workers)
+        _every_operation_remotely(asked.share, ("kill", "fail"), workers)
+    _random_kills(asked.kills, random.Random(asked.seed))
+    _sequences(asked.sequences)
+
+
+def _every_operation(share: float, kinds: tuple[str, ...], workers: bool) -> None:
+    with cluster(workers) as address, scratch() as folder:
+        count = operations(WISH, folder / "count", address)
+        for kind in kinds:
+            with _told(f"{kind} at {count} operations on a disk, {'with' if workers else 'without'} workers"):
+                for at in range(0, count, max(1, round(1 / share))):
+                    with scratch() as own:
+                        fault_and_mend(WISH, own / "out", kind, at, address)
+
+
+def _every_operation_remotely(share: float, kinds: tuple[str, ...], workers: bool) -> None:
+    with object_storage() as bucket, cluster(workers) as address:
+        count = operations(WISH, f"{bucket}/count", address)
+        for kind in kinds:
+            said = (
+                f"{kind} at {count} operations in object storage, {'with' if workers else 'without'} workers"
+            )
+            with _told(said):
+                for at in range(0, count, max(1, round(1 / share))):
+                    fault_and_mend(WISH, f"{bucket}/{kind}{at}{workers}", kind, at, address)
+
+
+def _random_kills(kills: int, chance: random.Random) -> None:
+    """Runs that are killed again and again until they come to their end by themselves."""
+    with _told(f"{kills} random kills"):
+        done = 0
+        while done < kills:
+            with scratch() as folder:
+                for _ in range(chance.randrange(1, 12)):
+                    kind = chance.choice(["kill", "torn"])
+                    suffer(WISH, folder / "out", kind, chance.randrange(700))
+                    check_served(folder / "out", WISH)
+                    done += 1
+                mend(WISH, folder / "out")
+
+
+def _sequences(count: int) -> None:
+    with _told(f"{count} sequences of 10 events"):
+        run_state_machine_as_test(
+            ResultMachine,
+            settings=settings(
+                max_examples=count,
+                stateful_step_count=10,
+                deadline=None,
+                suppress_health_check=list(HealthCheck),
+            ),
+        )
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    begun = time.monotonic()
+    yield
+    print(f"{what}: nothing lost, nothing blocked ({time.monotonic() - begun:.0f} s)", flush=True)
+
+
+if __name__ == "__main__":
+    main()

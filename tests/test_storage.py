@@ -1,0 +1,327 @@
+"""What must not happen to a result: each of these was tried, and some of them lost or mixed results once."""
+
+import errno
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+import xarray
+
+from faults.injection import Fault, FaultyDisk, injected
+from faults.machine import spoil
+from faults.quick_job import Wish, run_quickly, served
+from faults.trial import check_served, scratch, suffer, whole
+from wideflow.cli import main
+from wideflow.errors import DamagedError, FileError, InputError
+from wideflow.files.disk import TEMPORARY
+from wideflow.storage import place as place_module
+from wideflow.storage.packed import pack, unpack
+from wideflow.storage.place import Place
+from wideflow.storage.result import Result
+from wideflow.storage.sealed import seal, unseal
+from wideflow.storage.store import Store
+
+WISH = Wish()
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with scratch() as made:
+        yield made
+
+
+@pytest.fixture
+def out(folder: Path, finished: Path) -> Path:
+    """A finished result of three moments."""
+    return shutil.copytree(finished, folder / "out")
+
+
+@pytest.fixture(scope="module")
+def finished() -> Iterator[Path]:
+    with scratch() as made:
+        run_quickly(WISH, made / "out")
+        yield made / "out"
+
+
+def run_again(out: Path, wish: Wish = WISH) -> list[str]:
+    """What the run says while it mends a result; afterwards it is whole."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        run_quickly(wish, out)
+    assert served(out) == whole(wish)
+    return [str(each.message) for each in said]
+
+
+@pytest.mark.parametrize("code", [errno.EIO, errno.EMFILE, errno.EACCES, errno.ETIMEDOUT])
+def test_a_passing_error_while_the_store_is_opened_loses_nothing(code: int, out: Path) -> None:
+    before = served(out)
+
+    class Shaky(FaultyDisk):
+        def read(self, path: Path) -> bytes:
+            if "result.zarr" in path.parts or "checksums" in path.parts:
+                raise OSError(code, os.strerror(code))
+            return super().read(path)
+
+    with patch.object(place_module, "DISK", Shaky(Fault())):
+        with pytest.raises(FileError):
+            run_quickly(WISH, out)
+        with pytest.raises(FileError):
+            Result(out)
+    assert served(out) == before
+
+
+def test_damaged_metadata_of_an_array_is_written_again(out: Path) -> None:
+    before = (out / "result.zarr/depth/zarr.json").read_bytes()
+    (out / "result.zarr/depth/zarr.json").write_bytes(b"")
+    assert main(["check-result", str(out), "-q"]) == 3
+    run_again(out)
+    assert (out / "result.zarr/depth/zarr.json").read_bytes() == before
+    assert main(["check-result", str(out), "-q"]) == 0
+
+
+def test_what_is_not_ours_is_refused_and_untouched(folder: Path) -> None:
+    import zarr
+
+    zarr.create_array(folder / "out" / "result.zarr", shape=(3,), dtype="f4", attributes={"title": "mine"})
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with pytest.raises(FileError, match="was not written by Wideflow"):
+        run_quickly(WISH, folder / "out")
+    for path, content in before.items():
+        assert path.read_bytes() == content
+
+
+def test_opening_never_writes(out: Path) -> None:
+    state = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
+    with injected() as fault:
+        fault.kind, fault.at = "full", 0  # no write is possible
+        Store.open(Place(out)).get("depth", 0)
+        Result(out).motion(1)
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == state
+    with pytest.raises(FileError):
+        Store.open(Place(out / "nothing"))
+    assert not (out / "nothing").exists()
+
+
+def test_an_upgrade_never_mixes_and_says_what_it_does(out: Path) -> None:
+    newer = Wish(lift_version=2)
+    for at in range(60, 200, 60):
+        suffer(newer, out, "kill", at)
+        check_served(out, WISH, newer)
+    run_again(out, newer)
+    summary = Result(out).summary
+    assert summary["made"]["stages"]["lift"] == 2
+    assert summary["made"]["stages"]["match"] == 1
+    assert [t for times in summary["made"]["moments"].values() for t in times] == [0, 1, 2]
+    said = run_again(out, WISH)
+    assert any("lift of this version gives other values" in sentence for sentence in said)
+
+
+def test_a_kill_while_a_note_is_written_blocks_nobody(out: Path) -> None:
+    left = [out / "work/stereo" / f"{TEMPORARY}0123456789ab.json", out / f"{TEMPORARY}0123456789ab"]
+    left += [out / "result.zarr/depth/c" / f"{TEMPORARY}ab", out / "checksums" / f"{TEMPORARY}ab.json"]
+    for path in left:
+        path.touch()
+    run_again(out)
+    assert not any(path.exists() for path in left)
+
+
+def test_a_shorter_run_that_is_killed_costs_nothing_of_the_longer() -> None:
+    with scratch() as folder:
+        for at in range(20, 120, 17):
+            result = folder / f"out{at}"
+            run_quickly(WISH, result)
+            suffer(Wish(moments=2), result, "kill", at)
+            check_served(result, WISH, Wish(moments=2))
+            run_again(result)
+
+
+@pytest.mark.parametrize("how", ["flip", "cut", "empty", "remove"])
+@pytest.mark.parametrize(
+    "what", ["result.zarr/depth/c/1", "result.zarr/picture_a/c/0", "checksums/000001", "rig"]
+)
+def test_damage_is_noticed_named_and_mended(how: str, what: str, out: Path) -> None:
+    path = next(path for path in sorted(out.rglob("*")) if path.is_file() and what in str(path))
+    spoil(path, how, random.Random(how))
+    assert main(["check-result", str(out), "-q"]) == 3
+    check_served(out, WISH)
+    if "depth" in what:
+        with pytest.raises(DamagedError, match=r"depth of moment 1 .*start the run again"):
+            Result(out).depth(1)
+        assert Result(out).depth(0).shape == (6, 8)  # the rest is still there
+    said = run_again(out)
+    assert (
+        "rig" in what or (how == "remove" and "checksums" in what) or any("damaged" in each for each in said)
+    )
+    assert main(["check-result", str(out), "-q"]) == 0
+
+
+@pytest.mark.parametrize("how", ["flip", "cut", "empty", "remove"])
+def test_damaged_work_is_computed_again(how: str, out: Path) -> None:
+    for path in sorted((out / "work").rglob("*")):
+        if path.is_file():
+            spoil(path, how, random.Random(path.name))
+    run_again(out, Wish(iterations=2))
+
+
+def test_check_result_lists_what_is_wrong(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check-result", str(out)]) == 0
+    assert "3 moments" in capsys.readouterr().out
+    next((out / "result.zarr/motion/c/1").rglob("0")).rename(out / "lost")
+    chunk = next(path for path in (out / "result.zarr/picture_b/c/2").rglob("*") if path.is_file())
+    chunk.write_bytes(chunk.read_bytes()[:-1])
+    assert main(["check-result", str(out)]) == 3
+    said = capsys.readouterr().out
+    assert "moment 1, what was found: damaged: motion" in said
+    assert "moment 2, its pictures: damaged: picture_b" in said
+    assert main(["check-result", str(out / "nothing")]) == 2
+
+
+def test_an_empty_name_is_not_the_root_of_the_disk(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "a.mp4", "b.mp4", "-o", ""]) == 2
+    assert "empty" in capsys.readouterr().err
+    with pytest.raises(FileError, match="empty"):
+        Place("")
+
+
+@pytest.mark.parametrize("content", ["null", "5", "[1]", '"x"', "{", "[" * 100_000])
+@pytest.mark.parametrize("name", ["summary.json", "timings.json"])
+def test_a_damaged_summary_is_one_sentence(
+    name: str, content: str, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (out / name).write_text(content)
+    assert main(["view", str(out), "--no-browser"]) == 2
+    said = capsys.readouterr().err
+    assert f"{name}' is damaged" in said
+    assert said.strip().count("\n") == 0
+
+
+def test_results_of_the_first_format_are_read(out: Path, folder: Path) -> None:
+    old = folder / "old"
+    shutil.copytree(out, old)
+    shutil.rmtree(old / "checksums")
+    first = json.loads((old / "result.zarr/zarr.json").read_text())
+    first["attributes"]["version"] = 1
+    (old / "result.zarr/zarr.json").write_text(json.dumps(first))
+    assert served(old) == served(out)
+    assert main(["check-result", str(old), "-q"]) == 0
+    run_again(old)  # and computed anew, since nothing tells what made them
+
+
+def test_other_programs_read_it(out: Path) -> None:
+    opened = xarray.open_zarr(out / "result.zarr", consolidated=False)
+    assert opened.depth.values[1].tobytes() == Result(out).depth(1).tobytes()
+    path = next(path for path in (out / "result.zarr/depth/c/1").rglob("*") if path.is_file())
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(content)
+    with pytest.raises((ValueError, RuntimeError)):  # Zarr's own checksum
+        xarray.open_zarr(out / "result.zarr", consolidated=False).depth.values[1]
+
+
+def test_more_arrays_are_kept_if_asked_for(out: Path) -> None:
+    wish = Wish(keep=("colour_transform", "covariance"))
+    run_again(out, wish)
+    found = Result(out)
+    assert found.kept == ("colour_transform", "covariance")
+    assert found.array("covariance", 0).shape == (6, 8, 3, 3)
+    transform = found.array("colour_transform", 1)
+    assert transform.shape == (3, 13)
+    assert (transform[:, 1:4] == np.eye(3)).all()
+    assert not transform[:, [0, *range(4, 13)]].any()
+    with pytest.raises(InputError, match="there is no array nonsense to keep; there are loop_flow"):
+        run_quickly(Wish(keep=("nonsense",)), out)
+
+
+def test_work_is_discarded_if_asked_for(folder: Path) -> None:
+    run_quickly(Wish(discard_work=True), folder / "out")
+    assert list((folder / "out" / "work").rglob("*.bin")) == []
+    with patch("wideflow.pipeline.tasks.compute", side_effect=AssertionError("computed again")):
+        run_quickly(WISH, folder / "out")
+    assert served(folder / "out") == whole(WISH)
+    assert list((folder / "out" / "work").rglob("*.bin")) == []
+
+
+def test_too_little_disk_is_told_at_the_start(folder: Path) -> None:
+    with patch.object(Place, "free", lambda self: 1000), pytest.raises(FileError) as error:
+        run_quickly(WISH, folder / "out")
+    assert "more, but the disk has 0.1 MB left" in str(error.value)
+    assert "depth 0" not in served(folder / "out")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lambda data: data[:-3], lambda data: data[:10], lambda data: b"", lambda data: data + b"x"],
+)
+def test_kept_arrays_come_back_or_are_refused(damage: Callable[[bytes], bytes]) -> None:
+    arrays = {
+        "uv": np.float32([[1.001, -2.5]]),
+        "seen": np.array([True, False]),
+        "spread": np.array(np.inf),
+        "none": np.zeros((0, 2)),
+        "text": np.array("as it is"),
+    }
+    data = pack(arrays)
+    back = unpack(data, "x")
+    for name, array in arrays.items():
+        assert back[name].dtype == array.dtype
+        assert back[name].tobytes() == array.tobytes()
+        assert back[name].shape == array.shape
+    with pytest.raises(FileError, match="'x' "):
+        unpack(damage(data), "x")
+
+
+def test_one_flipped_bit_is_enough() -> None:
+    data = pack({"uv": np.arange(4, dtype=np.float32)})
+    for position in range(len(data)):
+        wrong = bytearray(data)
+        wrong[position] ^= 16
+        with pytest.raises(FileError):
+            unpack(bytes(wrong), "x")
+    note = seal({"a": [1, 2.5], "b": "c"})
+    assert unseal(note) == {"a": [1, 2.5], "b": "c"}
+    for content in (b"", b"null", b"5", b"[1]", note[:-9], note.replace(b"2.5", b"2.6"), b'{"note": {}}'):
+        assert unseal(content) is None
+
+
+def test_worker_processes_end_with_their_parent(tmp_path: Path) -> None:
+    pytest.importorskip("distributed", reason="needs the extra cluster")
+    import psutil
+
+    code = (
+        "import time; from wideflow.pipeline.schedule import _client\n"
+        "if __name__ == '__main__':\n"
+        "    with _client(None, 1):\n        print('ready', flush=True); time.sleep(60)\n"
+    )
+    (tmp_path / "parent.py").write_text(code)
+    with subprocess.Popen([sys.executable, str(tmp_path / "parent.py")], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().strip() == b"ready"
+        children = psutil.Process(process.pid).children(recursive=True)
+        process.kill()
+    assert children
+    _, alive = psutil.wait_procs(children, timeout=20)
+    assert alive == []
+
+
+def test_workers_that_cannot_start_are_one_sentence(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed", reason="needs the extra cluster")
+    from wideflow.pipeline.schedule import _client
+
+    def refuse(**_: object) -> None:
+        raise FileNotFoundError(2, "No such file or directory: /dev/shm")
+
+    with (
+        patch.object(distributed, "LocalCluster", refuse),
+        pytest.raises(InputError, match=r"worker processes cannot be started here: .*without --workers"),
+        _client(None, 2),
+    ):
+        pass
