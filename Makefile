@@ -3,19 +3,35 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+SOURCES := src tests examples benchmarks .ci
 
-.PHONY: demo faults fuzz test lint bench experiments shoots docs clean
+.PHONY: demo test quick coverage lint wheels pictures bench experiments shoots faults fuzz docs lock clean
 
 demo: $(INSTALLED)
 	$(BIN)/wideflow demo -o demo-out
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+quick: $(INSTALLED)
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow"
+
+coverage: $(INSTALLED)
+	$(BIN)/python -m pytest -n auto --dist loadgroup --cov --cov-report=term --cov-report=html
 
 lint: $(INSTALLED)
-	$(BIN)/ruff check src tests examples benchmarks
-	$(BIN)/ruff format --check src tests examples benchmarks
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy
+
+# the built wheel, outside the tree, on every Python that is found
+wheels: $(INSTALLED)
+	$(BIN)/python .ci/wheels.py
+
+# the pictures of the README, from the result of the demo
+pictures: demo
+	$(BIN)/python -m benchmarks.readme_pictures demo-out docs/images
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks
@@ -33,13 +49,19 @@ fuzz: $(INSTALLED)
 	PYTHONPATH=tests $(BIN)/python -m fuzzing
 
 docs: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	$(PIP) -c constraints.txt -e ".[docs]"
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-$(INSTALLED): pyproject.toml
+# the versions that developers install, for every Python; users have the ranges of pyproject.toml
+lock: $(INSTALLED)
+	$(PIP) uv
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --all-extras --no-emit-index-url \
+	  --no-emit-find-links --no-annotate --custom-compile-command "make lock" -o constraints.txt pyproject.toml
+
+$(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[synth,dev]"
+	$(PIP) -c constraints.txt -e ".[synth,dev]"
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo-out site
+	rm -rf $(VENV) demo-out site htmlcov .coverage

@@ -48,7 +48,7 @@ Judged = tuple[str, np.ndarray, np.ndarray]  # name, confidence and rightness of
 
 
 def main() -> None:
-    """Print a row a scene and the ten bins, and draw them."""
+    """Print a row per scene and the ten bins, and draw them."""
     print("| scene | within 1 % | mean confidence | above 0.8 | of these within 1 % | above 0.5 | of these |")
     print("|" + "---|" * 7)
     scenes = []

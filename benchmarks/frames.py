@@ -35,7 +35,7 @@ _RUNS = 2
 
 
 def main() -> None:
-    """Print a row a size and stage, and one a size for the whole step with its memory and error."""
+    """Print a row per size and stage, and one per size for the whole step with its memory and error."""
     print(HEAD)
     totals = []
     for size in SIZES:

@@ -114,7 +114,8 @@ def score_depth(result: Result, lens: Camera, clips: Path, truth: Filmed) -> dic
     -------
     dict
         ``trusted``, ``sure``: shares of the picture; ``off20``, ``off5``, ``off1``: shares of the trusted
-        pixels that are off by more than so many percent; ``within1``: share of the sure ones within 1 %.
+        pixels that are off by more than so many percent; ``within1``: share of the sure ones within 1 %;
+        ``claimed``, ``right``: pixels in each tenth of the confidence, and those of them within 1 %.
     """
     ratios, confidences = [], []
     for t, frame in enumerate(result.rig.frames):
@@ -136,7 +137,12 @@ def score_depth(result: Result, lens: Camera, clips: Path, truth: Filmed) -> dic
     error = np.abs(ratio / np.median(ratio[known]) - 1)
     off = {f"off{percent}": float(np.mean(error[trusted] > percent / 100)) for percent in (20, 5, 1)}
     within = {"within1": float(np.mean(error[sure] <= 0.01))} if sure.any() else {}
-    return shares | off | within
+    tenth = np.minimum((10 * confidence).astype(int), 9)
+    tenths = {
+        "claimed": np.bincount(tenth, minlength=10).tolist(),
+        "right": np.bincount(tenth, error <= 0.01, minlength=10).astype(int).tolist(),
+    }
+    return shares | off | within | tenths
 
 
 def _same_pixels(true: Camera, lens: Camera, ideal: Camera) -> Floats:

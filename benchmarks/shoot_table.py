@@ -57,10 +57,34 @@ def summary(results: Sequence[Found]) -> str:
     return "\n".join(f"- {line}" for line in [*lines, _counts("all", results)] if line)
 
 
+def reliability(results: Sequence[Found]) -> str:
+    """How often depth is within 1 % where so much confidence is claimed, over all shoots that were accepted.
+
+    Every shoot counts the same, whatever its size.
+    """
+    lines = []
+    for half in ("tuned", "untouched"):
+        accepted = [f for f in results if f["half"] == half and f["exit"] == 0 and "claimed" in f]
+        if accepted:
+            shares = [[n / sum(f["claimed"]) for n in f["claimed"]] for f in accepted]
+            rights = [[n / sum(f["claimed"]) for n in f["right"]] for f in accepted]
+            there, right = ([sum(column) for column in zip(*rows, strict=True)] for rows in (shares, rights))
+            measured = [f"{100 * r / n:.0f}" if n else "" for n, r in zip(there, right, strict=True)]
+            pixels = [f"{100 * n / len(accepted):.0f}" for n in there]
+            lines += [
+                f"| {half}, within 1 % | {' | '.join(measured)} |",
+                f"| pixels | {' | '.join(pixels)} |",
+            ]
+    head = [f"{10 * k} to {10 * k + 10}" for k in range(10)]
+    return "\n".join([f"| claimed, % | {' | '.join(head)} |", f"|{' --- |' * 11}", *lines]) if lines else ""
+
+
 def put_into(page: Path, results: Sequence[Found]) -> None:
     """Write summary and table between ``<!-- shoots -->`` and ``<!-- end -->`` of a page."""
     text = page.read_text(encoding="utf-8")
-    filled = f"<!-- shoots -->\n\n{summary(results)}\n\n{table(results)}\n<!-- end -->"
+    filled = (
+        f"<!-- shoots -->\n\n{summary(results)}\n\n{table(results)}\n{reliability(results)}\n\n<!-- end -->"
+    )
     page.write_text(
         re.sub("<!-- shoots -->.*?<!-- end -->", lambda _: filled, text, flags=re.DOTALL), "utf-8"
     )

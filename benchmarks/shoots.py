@@ -1,7 +1,8 @@
 """The whole job on rendered shoots of many kinds, good and hopeless: accepted or refused, and the true error.
 
 ``python -m benchmarks.shoots all --folder F`` renders, runs and prints the table; ``render``, ``run`` and
-``table`` do one of these. Each goes on where it was ended. ``--only`` takes halves (tuned, untouched), kinds
+``table`` do one of these, ``score`` compares kept results with the truth again. Each goes on where it was
+ended. ``--only`` takes halves (tuned, untouched), kinds
 (good, hard, hopeless) and names; ``--calibrate-only`` stops after the cameras and keeps results of its own;
 ``--again`` forgets what was computed for the chosen shoots; ``--results`` keeps results elsewhere than beside
 the clips, as for two versions that are compared; ``--page`` puts the table into a page.
@@ -24,7 +25,7 @@ import numpy as np
 
 from benchmarks.shoot_list import MOMENTS, WRONG_FOCAL, WRONG_OFFSET, Shoot, choose
 from benchmarks.shoot_score import read_filmed, score_calibrate, score_run
-from benchmarks.shoot_table import put_into, summary, table
+from benchmarks.shoot_table import put_into, reliability, summary, table
 from wideflow.files import write_bytes
 from wideflow.files.intrinsics import write_intrinsics
 from wideflow.synth import render
@@ -34,35 +35,37 @@ from wideflow.synth.suite import is_finished
 def main(arguments: Sequence[str] | None = None) -> None:
     """Render, run or describe the chosen shoots."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.shoots", description=__doc__)
-    parser.add_argument("step", choices=("all", "render", "run", "table"))
+    parser.add_argument("step", choices=("all", "render", "run", "score", "table"))
     parser.add_argument("--folder", type=Path, required=True, help="where clips and results are kept")
     parser.add_argument("--results", type=Path, help="where results are kept, if not there")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="halves, kinds, names")
     parser.add_argument("--calibrate-only", action="store_true", help="stop after the cameras")
     parser.add_argument("--again", action="store_true", help="forget earlier results of the chosen shoots")
     parser.add_argument("--page", type=Path, help="a page with the marks of the table and the summary")
-    parser.add_argument("--workers", type=int, default=1, help="threads that render")
+    parser.add_argument("--threads", type=int, default=1, help="threads that render")
     chosen = parser.parse_args(arguments)
     mode = "calibrate" if chosen.calibrate_only else "run"
     selected, kept = choose(chosen.only), chosen.results or chosen.folder
     if chosen.step in ("all", "render"):
-        render_clips(selected, chosen.folder, chosen.workers)
+        render_clips(selected, chosen.folder, chosen.threads)
     if chosen.step in ("all", "run"):
         run_shoots(selected, chosen.folder, kept / mode, chosen.again)
+    if chosen.step == "score":
+        score_again(selected, chosen.folder, kept / mode)
     if chosen.step != "render":
         results = read_results(selected, kept / mode)
-        print(table(results), summary(results), sep="\n")
+        print(table(results), reliability(results), summary(results), sep="\n")
         if chosen.page is not None:
             put_into(chosen.page, results)
 
 
-def render_clips(selected: Sequence[Shoot], folder: Path, workers: int) -> None:
+def render_clips(selected: Sequence[Shoot], folder: Path, threads: int) -> None:
     """Render the clips that are missing."""
     for shoot in selected:
         clips = folder / shoot.folder
         if not is_finished(clips, shoot.clips):
             start = time.perf_counter()
-            render(clips, shoot.clips, workers=workers)
+            render(clips, shoot.clips, threads=threads)
             print(f"{shoot.folder}: {time.perf_counter() - start:.0f} s", flush=True)
 
 
@@ -105,12 +108,22 @@ def run_shoot(shoot: Shoot, clips: Path, results: Path, again: bool = False) -> 
         "stdout": ended.stdout,
         "stderr": ended.stderr,
     }
-    if results.name == "calibrate" and (out / "rig.json").exists():
-        found |= score_calibrate(clips, out)
-    elif (out / "filmed.json").exists():
-        found |= score_run(clips, out)
+    found |= _score(clips, out, results.name)
     write_bytes(kept, json.dumps(found, indent=1).encode())
     return found
+
+
+def score_again(selected: Sequence[Shoot], folder: Path, results: Path) -> None:
+    """Compare what is kept with the truth anew, after a change of the scores."""
+    for found, shoot in ((found, s) for s in selected for found in read_results([s], results)):
+        found |= _score(folder / shoot.folder, results / shoot.name, results.name)
+        write_bytes(results / f"{shoot.name}.json", json.dumps(found, indent=1).encode())
+
+
+def _score(clips: Path, out: Path, mode: str) -> dict[str, Any]:
+    if mode == "calibrate" and (out / "rig.json").exists():
+        return score_calibrate(clips, out)
+    return score_run(clips, out) if (out / "filmed.json").exists() else {}
 
 
 def _command(shoot: Shoot, clips: Path, out: Path, mode: str) -> list[str]:

@@ -12,33 +12,31 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from wideflow.cli.options import parse_size
-from wideflow.files import write_image
-from wideflow.handheld import read_handheld
-from wideflow.report import depth_colours, flow_colours
-from wideflow.synth import SynthConfig, render
+import wideflow
 
 PANEL = (320, 180)
 
 
 def ground_truth_picture(folder: Path, size: tuple[int, int]) -> Path:
     """Render a scene into ``folder``; returns the path of the picture that explains it."""
-    render(folder, SynthConfig(angle=20, frames=2, size=size, seed=1))
+    wideflow.render(folder, wideflow.SynthConfig(angle=20, frames=2, size=size, seed=1))
 
-    scene = read_handheld(folder)
+    scene = wideflow.read_handheld(folder)
     truth, flows = scene.truth(camera=0, time=0), scene.flows(camera=0, time=0)
     seen_by_b = scene.image(0, 0) * np.where(truth.stereo_visible, 1, 0.15)[..., None]
     panels = [
         _shown(scene.image(0, 0)),
         _shown(scene.image(1, 0)),
-        depth_colours(truth.depth),
-        flow_colours(flows.stereo),
-        flow_colours(flows.optical, max_magnitude=float(np.nanpercentile(np.abs(flows.optical), 99.5))),
+        wideflow.depth_colours(truth.depth),
+        wideflow.flow_colours(flows.stereo),
+        wideflow.flow_colours(
+            flows.optical, max_magnitude=float(np.nanpercentile(np.abs(flows.optical), 99.5))
+        ),
         _shown(seen_by_b),
     ]
     small = [cv2.resize(panel, PANEL, interpolation=cv2.INTER_AREA) for panel in panels]
     picture = folder / "ground_truth.jpg"
-    write_image(picture, np.vstack([np.hstack(small[:3]), np.hstack(small[3:])]))
+    wideflow.write_image(picture, np.vstack([np.hstack(small[:3]), np.hstack(small[3:])]))
     return picture
 
 
@@ -48,5 +46,5 @@ def _shown(image: np.ndarray) -> np.ndarray:
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "ground-truth")
-    size = parse_size("the size", sys.argv[2] if len(sys.argv) > 2 else "640x360")
-    print(f"look at {ground_truth_picture(folder, size)}")
+    width, height = (int(side) for side in (sys.argv[2] if len(sys.argv) > 2 else "640x360").split("x"))
+    print(f"look at {ground_truth_picture(folder, (width, height))}")

@@ -15,9 +15,6 @@ import cv2
 import numpy as np
 
 import wideflow
-from wideflow.files import write_image
-from wideflow.geometry import pixel_grid
-from wideflow.report import flow_colours
 
 WIDTH = 320
 
@@ -28,19 +25,19 @@ def match_picture(first_path: Path, second_path: Path, out: Path) -> wideflow.Ma
     found = wideflow.match(first, second)
 
     height, width = first.shape[:2]
-    there = (pixel_grid(width, height) + found.forward.uv).astype(np.float32)
+    there = (wideflow.pixel_grid(width, height) + found.forward.uv).astype(np.float32)
     rebuilt = cv2.remap(second, there[..., 0], there[..., 1], cv2.INTER_LINEAR)
     panels = [
         first,
         second,
-        flow_colours(found.forward.uv) / 255,
+        wideflow.flow_colours(found.forward.uv) / 255,
         rebuilt,
         np.repeat(found.forward.confidence[..., None], 3, axis=2),
         first * np.where(found.occluded, 0.15, 1)[..., None],
     ]
     size = (WIDTH, WIDTH * height // width)
     small = [cv2.resize(panel.astype(np.float32), size, interpolation=cv2.INTER_AREA) for panel in panels]
-    write_image(out, np.vstack([np.hstack(small[:3]), np.hstack(small[3:])]))
+    wideflow.write_image(out, np.vstack([np.hstack(small[:3]), np.hstack(small[3:])]))
     return found
 
 

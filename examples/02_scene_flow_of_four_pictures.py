@@ -13,24 +13,20 @@ from pathlib import Path
 import numpy as np
 
 import wideflow
-from wideflow.files import PointCloud, write_ply
-from wideflow.geometry import points_from_depth
-from wideflow.handheld import read_handheld
-from wideflow.synth import SynthConfig, render
 
 
 def moving_points(out: Path, size: tuple[int, int] = (480, 270)) -> float:
     """Write the points that are trusted; the median error of their depth, as a share of it."""
     with tempfile.TemporaryDirectory() as folder:
-        render(folder, SynthConfig(angle=12, size=size, seed=3))
-        scene = read_handheld(folder)
+        wideflow.render(folder, wideflow.SynthConfig(angle=12, size=size, seed=3))
+        scene = wideflow.read_handheld(folder)
         pictures = [scene.image(camera, time) for time in (0, 1) for camera in (0, 1)]
         found = wideflow.scene_flow(*pictures, scene.rig)
         truth = scene.truth(camera=0, time=0)
     sure = found.confidence > 0.5
-    points = points_from_depth(scene.rig.frame(0).views[0], found.depth)
+    points = wideflow.points_from_depth(scene.rig.frame(0).views[0], found.depth)
     colours = np.rint(255 * pictures[0]).astype(np.uint8)
-    write_ply(out, PointCloud(points[sure], colours[sure], found.motion[sure]))
+    wideflow.write_ply(out, wideflow.PointCloud(points[sure], colours[sure], found.motion[sure]))
     return float(np.nanmedian(np.abs(found.depth / truth.depth - 1)[sure]))
 
 

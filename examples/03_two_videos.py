@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 import wideflow
-from wideflow.demo import CLIPS
 
 
 def depth_and_motion(a: Path, b: Path, out: Path, frames: slice, size: int) -> wideflow.Result:
@@ -29,9 +28,7 @@ def fastest_point(result: wideflow.Result, t: int) -> tuple[np.ndarray, float]:
 
 
 if __name__ == "__main__":
-    videos = (
-        [Path(word) for word in sys.argv[1:3]] if len(sys.argv) > 2 else [CLIPS / "a.mp4", CLIPS / "b.mp4"]
-    )
+    videos = [Path(word) for word in sys.argv[1:3]] if len(sys.argv) > 2 else wideflow.demo_clips()
     out = Path(sys.argv[3] if len(sys.argv) > 3 else "result")
     result = depth_and_motion(*videos, out, slice(16, 20, 1), 480)
     for t in range(len(result) - 1):

@@ -77,5 +77,5 @@ _SUMMARY = {
     },
     "settings": {"match": {"particles": 3}},
     "versions": {"wideflow": "0.1.0", "python": "3.11"},
-    "truth": {"depth_off_by_1_percent": 5.0, "depth_median_percent": 0.3, "motion_median": 0.002},
+    "truth": {"depth_off_by_1_percent": 5.0, "depth_percent": 0.3, "motion_median": 0.002},
 }

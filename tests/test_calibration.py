@@ -148,14 +148,15 @@ def test_command_writes_rig_and_report_in_the_unit_that_was_given(
     folder, truth = clip
     for camera in truth.cameras:
         write_intrinsics(tmp_path / f"{camera.name}.json", camera)
-    words = ["calibrate", str(folder / "a.mp4"), str(folder / "b.mp4"), "-o", str(tmp_path / "rig.json")]
+    new = tmp_path / "new"
+    words = ["calibrate", str(folder / "a.mp4"), str(folder / "b.mp4"), "-o", str(new / "rig.json")]
     lenses = ["--intrinsics-a", str(tmp_path / "a.json"), "--intrinsics-b", str(tmp_path / "b.json")]
     more = ["--offset", "0", "--frames", "2:6", "--set", "calibrate.features=1000", "--seed", "3"]
     assert main([*words, *lenses, *more, "--scale", "1.34", "--scale-frame", "4", "--quiet"]) == 0
-    rig = read_rig(tmp_path / "rig.json")
+    rig = read_rig(new / "rig.json")
     assert [frame.index for frame in rig.frames] == [2, 3, 4, 5]
     assert baseline(*rig.frame(4).views) == pytest.approx(1.34)
-    report = json.loads((tmp_path / "calibration.json").read_text())
+    report = json.loads((new / "calibration.json").read_text())
     assert report["sync"]["method"] == "given"
     assert "1.34" in report["scale"]
     assert report["baseline"][2] == pytest.approx(1.34)

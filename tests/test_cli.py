@@ -34,9 +34,9 @@ def rendered(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, SynthConfig, i
     """What would have been rendered."""
     calls: list[tuple[Path, SynthConfig, int | None]] = []
 
-    def render(out: Path, config: SynthConfig, progress: Any, workers: int | None) -> None:
+    def render(out: Path, config: SynthConfig, progress: Any, threads: int | None) -> None:
         progress(1, 1, "done")
-        calls.append((out, config, workers))
+        calls.append((out, config, threads))
 
     monkeypatch.setattr("wideflow.cli.synth.render", render)
     return calls
@@ -63,7 +63,7 @@ def test_help_lists_the_commands(words: list[str], capsys: pytest.CaptureFixture
         ("synth", ["missing argument 'OUT'", "'wideflow synth --help'"]),
         ("synth out --fraems 3", ["no such option", "--fraems", "--frames"]),
         ("synth out --angle wide", ["invalid value for '--angle'"]),
-        ("synth out --workers 0", ["invalid value for '--workers'"]),
+        ("synth out --threads 0", ["invalid value for '--threads'"]),
         ("synth out more", ["unexpected extra argument", "more"]),
         ("synth out --angle", ["option '--angle' requires an argument"]),
         ("synth out --angle 120", ["angle", "between 0 and 90", "120"]),
@@ -169,7 +169,7 @@ def test_every_field_of_the_renderer_has_an_option(rendered: list[Any]) -> None:
         distortion=(-0.05, 0.01), video=True, flows=True, movers=0.3, path="walk", place="hall",
         zoom=(1.2, 1.1), fps_b=24.0, sound=False,
     )  # fmt: skip
-    words = ["synth", "out", "--workers", "1"]
+    words = ["synth", "out", "--threads", "1"]
     for field in fields(SynthConfig):
         if field.name in ("samples", "truth_frames"):
             continue  # for benchmarks of many small clips, from Python only

@@ -77,6 +77,7 @@ def test_every_block_is_of_a_known_kind(page: Path) -> None:
         assert language in ("sh", "python", *OTHER_KINDS), body
 
 
+@pytest.mark.xdist_group("pages")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_commands_of_a_page_run(page: Path, shortened: Path) -> None:
     lines = command_lines(page)
@@ -92,13 +93,7 @@ def test_the_commands_of_a_page_run(page: Path, shortened: Path) -> None:
 
 def names(folder: Path) -> dict[str, Any]:
     """What the Python of the pages takes for granted: the pictures, cameras and flows of a step."""
-    from wideflow.geometry.flow_loop import close_loop
-    from wideflow.handheld import read_handheld
-    from wideflow.lift import lift_flows
-    from wideflow.lift.confidence import Evidence
-    from wideflow.refine import refine_flows
-
-    scene = read_handheld(folder / "scene")
+    scene = wideflow.read_handheld(folder / "scene")
     a, b, a_next, b_next = (scene.image(c, t) for t in (0, 1) for c in (0, 1))
     flows, back = scene.flows(0, 0), scene.flows(1, 0)
     forward = wideflow.Flow(flows.stereo, np.ones(flows.stereo.shape[:2], np.float32))
@@ -113,8 +108,7 @@ def names(folder: Path) -> dict[str, Any]:
         "stereo_next": np.nan_to_num(scene.flows(0, 1).stereo), "occlusion_masks": [seen] * 4,
         "stereo_confidence": forward.confidence,
         "F_t": fundamental_matrix(*frames[0].views), "F_t1": fundamental_matrix(*frames[1].views),
-        "close_loop": close_loop, "refine_flows": refine_flows, "lift_flows": lift_flows,
-        "Evidence": Evidence, "occluded": seen,
+        "occluded": seen,
     }  # fmt: skip
 
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from result_scenes import perfect_result
 from wideflow.errors import FileError, InputError
-from wideflow.export import ExportOptions, export_result
+from wideflow.export import export_result
+from wideflow.export.options import ExportOptions
 from wideflow.export.splat import draw_points
 from wideflow.export.turntable import Turn, moments_of, swing_view, turn_pictures, video_size
 from wideflow.storage.result import Result

@@ -19,6 +19,7 @@ from wideflow.geometry import (
     pixel_grid,
     project,
     relative_pose,
+    undistort_points,
     undistortion_maps,
     unproject,
     world_to_camera,
@@ -52,6 +53,15 @@ def test_unproject_inverts_project_to_a_billionth_of_a_pixel(camera, seed):
     back = unproject(camera, pixels)
     assert np.abs(project(camera, back) - pixels).max() < 1e-9
     assert np.abs(back - rays).max() * camera.K[0, 0] < 1e-9
+
+
+@pytest.mark.parametrize("distortion", LENSES)
+def test_undistorted_points_are_where_a_pinhole_sees_them(distortion):
+    camera, rays = phone(distortion), rays_within(0.5, 100, 2)
+    straight = undistort_points(camera, project(camera, rays))
+    np.testing.assert_allclose(straight, project(ideal_camera(camera), rays), atol=1e-9)
+    assert np.abs(straight - project(camera, rays)).max() > 1
+    np.testing.assert_array_equal(undistort_points(ideal_camera(camera), straight), straight)
 
 
 @pytest.mark.parametrize("distortion", LENSES)

@@ -11,7 +11,7 @@ from wideflow.evaluate.datasets.sample import rectified_frame
 from wideflow.geometry import points_from_depth
 from wideflow.geometry.flow_loop import FlowLoop
 from wideflow.lift import Evidence, lift_flows, match_noise
-from wideflow.types import RigFrame, View
+from wideflow.types import Camera, RigFrame, View
 
 SCENE = plane_scene((64, 48), (72, 50))
 
@@ -142,3 +142,25 @@ def test_plain_and_noisy_pictures_hold_a_match_less() -> None:
 def test_flows_of_another_picture_are_refused() -> None:
     with pytest.raises(InputError, match="do not fit camera 'a'"):
         lift_flows(*SCENE.frames, plane_scene((60, 48)).flows)
+
+
+def test_what_moves_between_the_two_exposures_is_trusted_less() -> None:
+    """A wall of which the right half slides along the baseline: B's later picture shows another depth."""
+    camera = Camera("a", 80, 60, np.array([[300.0, 0, 40], [0, 300, 30], [0, 0, 1]]), np.zeros(4))
+    still = RigFrame(0, (0.0, 0.0), (View(camera, np.eye(3, 4)), View(camera, _beside(1.0))))
+    stereo = np.zeros((60, 80, 2), np.float32)
+    stereo[..., 0] = -300 * 1.0 / 10
+    optical = np.zeros_like(stereo)
+    optical[:, 40:, 0] = 300 * 0.2 / 10
+    seen = np.ones((60, 80), bool)
+    flows = FlowLoop(optical, stereo, np.zeros_like(stereo), seen, seen, seen)
+    together, apart = (
+        lift_flows(still, still, flows, Evidence(seen, late=late)).confidence for late in (0.0, 0.1)
+    )
+    np.testing.assert_array_equal(apart[:, :30], together[:, :30])
+    assert together[:, 50:].min() > 0.5
+    assert apart[:, 50:].max() < 0.5  # 0.1 x 0.2 / 1: depth is off by 2 %
+
+
+def _beside(x: float) -> np.ndarray:
+    return np.column_stack([np.eye(3), [-x, 0, 0]])

@@ -19,6 +19,7 @@ README = ROOT / "README.md"
 SMALL = ["--size", "96x54", "--frames", "2", "--quiet"]
 
 
+@pytest.mark.xdist_group("pages")  # which share what they have computed
 def test_commands_and_python_of_the_readme_run_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -61,6 +62,7 @@ def test_links_and_pictures_exist() -> None:
     for target in targets:
         assert (ROOT / target).is_file(), target
     assert (ROOT / "docs/images/synth.jpg").stat().st_size < 200_000
+    assert (ROOT / "docs/images/demo.webp").stat().st_size < 2_000_000
 
 
 @pytest.mark.parametrize("name", app.COMMANDS)

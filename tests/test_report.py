@@ -5,6 +5,7 @@ import json
 import math
 import re
 import zlib
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +15,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from result_scenes import perfect_result
+from wideflow.demo.score import DemoScore
 from wideflow.errors import FileError
 from wideflow.report import write_report
 from wideflow.report.cloud import moment_cloud, pack, point_stride
 from wideflow.report.overview import camera_motion
 from wideflow.report.panels import colour_fit, overlay
+from wideflow.report.sections import truth_section
 from wideflow.storage.result import Result, spread
 from wideflow.verdict import Finding, Verdict
 
@@ -54,7 +57,8 @@ def test_the_page_holds_every_part_and_nothing_from_elsewhere(folder: Path) -> N
         "Calibrated to 0.4 px by structure from motion; the cameras look 10° apart",
         "of the picture is trusted",
         "Errors against the truth",
-        "Depth wrong by more than 1 %",
+        "Depth wrong by more than 1 %, where both see",
+        "Median error of depth, where both see",
         "match stereo",
         "match.particles",
         "0.1.0",
@@ -72,6 +76,15 @@ def test_the_page_holds_every_part_and_nothing_from_elsewhere(folder: Path) -> N
     images = re.findall(r"<img[^>]*>", page)
     assert images
     assert all("alt=" in image for image in images)
+
+
+def test_whatever_the_demo_measures_has_words_of_its_own() -> None:
+    score = asdict(DemoScore(0.4, 0.02, (0.5, -0.25), 0.31, 5.0, 0.002, 63.0, 7.0))
+    page = truth_section(json.loads(json.dumps(score)))
+    assert page.count("<tr>") == len(score)
+    assert "0.5, -0.25 %" in page
+    for name in score:
+        assert name.replace("_", " ") not in page
 
 
 def test_points_come_back_from_the_page_where_they_were(folder: Path) -> None:

@@ -167,7 +167,7 @@ def test_other_settings_compute_only_what_depends_on_them(
     filled = replace(refined, fill=replace(base.fill, reweighted=0))
     assert run(filled) == (["fill", "lift", "refine"], 7 + 2 * 2 + 1)
     assert run(filled, 4) == (["lift"], 1)  # one moment fewer: only the last is another
-    assert run(filled, 5) == (["lift", "refine"], 2 + 1)
+    assert run(filled, 5) == (["lift", "read", "refine"], 2 + 1 + 1)
     calibrated = list((out / "work/calibration").iterdir())
     changed = replace(filled, match=replace(base.match, seed=7))
     assert run(changed)[0] == ["fill", "lift", "match", "refine"]

@@ -42,7 +42,9 @@ def unsure(confidence: float) -> Callable[..., Sync]:
     """A synchronisation that is right and does not know it."""
 
     def synchronise(a: wideflow.Video, b: wideflow.Video, *_: object) -> Sync:
-        return Sync(0.0, 1.0, "movement", confidence, pair_frames(a.times, b.times, 0.0))
+        return Sync(
+            0.0, 1.0, "movement", confidence, pair_frames(a.times, b.times, 0.0), reasons=("few rivals",)
+        )
 
     return synchronise
 
@@ -72,7 +74,9 @@ def test_a_guessed_moment_is_refused_and_anyway_goes_on_with_the_same_words_ever
         "Synchronisation",
         "poor",
     )
-    assert verdict.as_dict() == json.loads((tmp_path / "summary.json").read_text())["verdict"]
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert verdict.as_dict() == summary["verdict"]
+    assert summary["sync"]["reasons"] == ["few rivals"]
     assert "cameras known to" not in captured.out
     lines = [line.removeprefix("wideflow: ") for line in captured.err.splitlines() if "wideflow: " in line]
     assert lines == [verdict.headline, *verdict.reasons]

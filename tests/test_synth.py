@@ -111,8 +111,8 @@ def test_same_seed_same_bits_for_any_number_of_threads(tmp_path: Path) -> None:
         seed=5, size=(64, 36), size_b=(36, 48), frames=1, photometric="strong", rolling_shutter=0.01,
         motion_blur=0.5, weak=0.2, overexpose=0.2, distortion=(-0.05, 0.02), offset=0.013,
     )  # fmt: skip
-    for name, workers in (("one", 1), ("two", 3)):
-        render(tmp_path / name, config, workers=workers)
+    for name, threads in (("one", 1), ("two", 3)):
+        render(tmp_path / name, config, threads=threads)
     files = sorted(path.name for path in (tmp_path / "one").iterdir())
     assert "cam1_0000.png" in files
     for name in files:

@@ -2,10 +2,12 @@
 
 import json
 import pickle
+import re
 
 import numpy as np
 import pytest
 
+from page_commands import ROOT
 from wideflow.errors import CalibrationError, InputError, RefusedError
 from wideflow.verdict import Finding, Verdict, require_trust
 from wideflow.verdict.judge import (
@@ -159,9 +161,15 @@ def test_moments_that_do_not_come_are_said() -> None:
     assert "3 of the 4 moments asked for are there: 1 could not be matched." in blurred.sentence
 
 
-def shares(*trusted: float, known: float = 1.0) -> Shares:
+def shares(*trusted: float, known: float = 1.0, likely: float = 0.0) -> Shares:
     count = len(trusted)
-    return Shares(np.arange(count), np.array(trusted), np.full(count, 0.2), np.full(count, known))
+    return Shares(
+        np.arange(count),
+        np.array(trusted),
+        np.full(count, 0.2),
+        np.full(count, known),
+        np.full(count, likely),
+    )
 
 
 def test_trust_in_words() -> None:
@@ -171,9 +179,12 @@ def test_trust_in_words() -> None:
     assert trust_finding(shares(0.2, 0.2)).grade == "weak"
     assert "double edges" in trust_finding(shares(0.2, 0.2)).remedy
     assert trust_finding(shares(0.02, 0.02)).grade == "poor"
+    assert trust_finding(shares(0.02, 0.02, likely=0.2)).grade == "weak"
     assert "Moment 1 is the weakest with 30 %" in trust_finding(shares(0.7, 0.3, 0.7)).sentence
     assert "No moment" in trust_finding(shares(0.0, known=0.0)).sentence
-    half = Shares(np.arange(4), np.array([0.6, 0.6, 0, 0]), np.zeros(4), np.array([1.0, 1.0, 0, 0]))
+    half = Shares(
+        np.arange(4), np.array([0.6, 0.6, 0, 0]), np.zeros(4), np.array([1.0, 1.0, 0, 0]), np.zeros(4)
+    )
     assert "50 % of the moments are not computed" in trust_finding(half).sentence
     assert "goes on" in trust_finding(half).remedy
 
@@ -182,7 +193,9 @@ def test_a_finished_run_does_not_ask_to_be_started_again() -> None:
     nothing = trust_finding(shares(0.0, 0.0, known=0.0), finished=True)
     assert (nothing.grade, "goes on" in nothing.words) == ("poor", False)
     assert nothing.sentence == "No pixel of any moment has a depth."
-    half = Shares(np.arange(4), np.array([0.6, 0.6, 0, 0]), np.zeros(4), np.array([1.0, 1.0, 0, 0]))
+    half = Shares(
+        np.arange(4), np.array([0.6, 0.6, 0, 0]), np.zeros(4), np.array([1.0, 1.0, 0, 0]), np.zeros(4)
+    )
     assert trust_finding(half, finished=True).grade == "good"
 
 
@@ -200,3 +213,15 @@ def test_all_parts_come_together() -> None:
     ]
     assert not verdict.trusted
     assert judge({"sync": 3, "calibration": [], "moments": "x"}, shares(0.7, 0.7), ANGLES).grade == "good"
+
+
+def test_the_page_on_the_report_has_the_limits_of_trust() -> None:
+    page = (ROOT / "docs/report.md").read_text(encoding="utf-8")
+    row = re.search(
+        r"^\| Trust \| at least (\d+) % .*\| (\d+) to (\d+) %.*\| below (\d+) %", page, re.MULTILINE
+    )
+    assert row
+    good, lower, upper, poor = (int(number) / 100 for number in row.groups())
+    assert (good, lower) == (upper, poor)
+    grades = [trust_finding(shares(*[share] * 3)).grade for share in (good, good - 0.001, poor, poor - 0.001)]
+    assert grades == ["good", "weak", "weak", "poor"]

@@ -157,7 +157,7 @@ def test_folder_of_pictures(tmp_path: Path) -> None:
     assert [number_of(picture) for _, picture in video.frames()] == [0, 1, 2, 10]
     np.testing.assert_allclose(video.times, np.arange(4) / 25)
     assert video.frame(3, np.float32).dtype == np.float32
-    with pytest.raises(InputError, match="folder of pictures; give their number per second"):
+    with pytest.raises(InputError, match="folder of pictures; give their number per second with --fps"):
         Video(tmp_path)
     write_image(tmp_path / "frame11.png", numbered(3)[:32])
     with pytest.raises(InputError, match="must have one size"):

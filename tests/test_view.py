@@ -178,7 +178,9 @@ def test_ctrl_c_ends_it_without_a_complaint(folder: Path) -> None:
         try:
             assert process.stdout is not None
             line = process.stdout.readline()
-            found = re.search(r"http://127\.0\.0\.1:(\d+)/", line)
+            found = re.search(
+                r"http://127\.0\.0\.1:(\d+)/(?=\s)", line
+            )  # nothing that a click would take along
             assert found, line
             with socket.create_connection(("127.0.0.1", int(found[1])), timeout=10):
                 pass

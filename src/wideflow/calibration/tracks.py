@@ -18,7 +18,7 @@ _FLAT = 2.0  # smaller eigenvalue of the structure tensor below which there is n
 _BORDER = 7  # px of a small picture that are no good at its border
 WINDOW = {"winSize": (17, 17), "maxLevel": 4}
 _FINE = {"winSize": (15, 15), "maxLevel": 1, "flags": cv2.OPTFLOW_USE_INITIAL_FLOW}
-_ROUND_TRIP = 0.5  # px that a point may be off after the way there and back
+_FORWARD_BACKWARD = 0.5  # px of forward-backward error that a point may have
 _ANOTHER = 4.0  # px from the prediction beyond which it is another point
 
 
@@ -113,11 +113,11 @@ def follow(
 def compared(
     first: Grey, second: Grey, begin: NDArray[np.float32], guess: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """Points of the first picture in the second, from a guess, and whether the way back leads to them."""
+    """Points of the first picture in the second, from a guess, and who passes the forward-backward check."""
     exact, there, _ = cv2.calcOpticalFlowPyrLK(first, second, begin, guess.copy(), **_FINE)
     back, again, _ = cv2.calcOpticalFlowPyrLK(second, first, exact, begin.copy(), **_FINE)
     good = (there.ravel() > 0) & (again.ravel() > 0)
-    good &= np.linalg.norm(back - begin, axis=1) < _ROUND_TRIP
+    good &= np.linalg.norm(back - begin, axis=1) < _FORWARD_BACKWARD
     good &= np.linalg.norm(exact - guess, axis=1) < _ANOTHER
     limit = np.array(second.shape[::-1]) - _BORDER
     good &= (exact >= _BORDER).all(axis=1) & (exact < limit).all(axis=1)

@@ -30,7 +30,7 @@ _REPORT = "calibration.json"
 def run(
     first: Annotated[Path, Argument(metavar="A", help="First video, or folder of pictures.")],
     second: Annotated[Path, Argument(metavar="B", help="Second video of the same moment.")],
-    out: Annotated[Path, Option("--out", "-o", help="Cameras to write, .json.")],
+    out: Annotated[Path, Option("--out", "-o", help="Cameras to write, .json; its folder is made.")],
     intrinsics_a: Annotated[Path | None, Option(help="Lens of A: JSON, or an OpenCV calibration.")] = None,
     intrinsics_b: Annotated[Path | None, Option(help="Lens of B.")] = None,
     rig: Annotated[
@@ -83,6 +83,7 @@ def run(
     import numpy as np
 
     from wideflow.files import read_intrinsics, read_rig, write_bytes, write_rig
+    from wideflow.files.place import make_folder
     from wideflow.pipeline.moments import choose_pairs
     from wideflow.pipeline.prepare import described_sync
     from wideflow.verdict import Verdict
@@ -98,6 +99,7 @@ def run(
         lenses = tuple(
             None if path is None else read_intrinsics(path) for path in (intrinsics_a, intrinsics_b)
         )
+        make_folder(out.parent)
         sync = _synchronised(a, b, stages, offset, out.with_suffix(".work"), progress)
         pairs = choose_pairs(sync.pairs, chosen, str(first))
         found = _calibrated(a, b, pairs, given, lenses, stages, out.with_suffix(".work"), progress)
@@ -179,24 +181,23 @@ def _synchronised(
     import numpy as np
 
     from wideflow.files.fingerprint import fingerprint
-    from wideflow.pipeline.prepare import sync_fields
+    from wideflow.pipeline.prepare import sync_fields, sync_from_fields
     from wideflow.storage.place import Place
     from wideflow.storage.steps import Steps
     from wideflow.storage.versions import made_by
-    from wideflow.sync import FramePairs, Sync, synchronise
+    from wideflow.sync import FramePairs, synchronise
     from wideflow.video.state import video_state
 
     def compute() -> dict[str, Any]:
         found = synchronise(a, b, stages.sync, offset, progress)
-        text = json.dumps({**sync_fields(found), "notes": found.notes})
+        text = json.dumps(sync_fields(found))
         return {"text": np.array(text), "a": found.pairs.a, "b": found.pairs.b, "error": found.pairs.error}
 
     kept = Steps(Place(work), fingerprint(video_state((a, b)), made_by(["sync"]), stages.sync, offset)).step(
         "sync", compute
     )
-    fields = json.loads(str(kept["text"]))
-    notes = tuple(fields.pop("notes"))
-    return Sync(**fields, pairs=FramePairs(kept["a"], kept["b"], kept["error"]), notes=notes)
+    pairs = FramePairs(kept["a"], kept["b"], kept["error"])
+    return sync_from_fields(json.loads(str(kept["text"])), pairs)
 
 
 def _calibrated(
@@ -225,8 +226,6 @@ def _check_output(path: Path) -> None:
         raise FileError(f"cannot write '{path}': the report has this name; call the cameras rig.json")
     if path.is_dir():
         raise FileError(f"cannot write '{path}': it is a directory; give the name of a file")
-    if not path.resolve().parent.is_dir():
-        raise FileError(f"cannot write '{path}': its directory does not exist; create it first")
 
 
 def _summary(out: Path, found: Calibration) -> str:

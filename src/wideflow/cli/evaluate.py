@@ -40,7 +40,7 @@ def run(
         str, Option(help="handheld: methods to compare, of wideflow,dis,deepflow,sgbm.", metavar="NAMES")
     ] = "",
     results: Annotated[
-        Path | None, Option(help="handheld: folder with any method's flows, a folder a scene.")
+        Path | None, Option(help="handheld: folder with any method's flows, a folder per scene.")
     ] = None,
     compare: Annotated[Path | None, Option(help="results.json of an earlier run to compare with.")] = None,
     config: ConfigFile = None,

@@ -8,6 +8,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from wideflow.cli.options import Quiet, parse_frames
+from wideflow.export import FORMATS, export_result
 from wideflow.progress import show_progress
 
 EXAMPLE = "wideflow export result --to ply -o clouds"
@@ -17,7 +18,7 @@ def run(
     result: Annotated[str, Argument(metavar="OUT", help="Folder or URL that 'wideflow run' has written.")],
     format: Annotated[
         str,
-        Option("--to", metavar="FORMAT", help="ply, flo, kitti, exr, colmap, nerfstudio, usd, rerun or mp4."),
+        Option("--to", metavar="FORMAT", help="; ".join(f"{name}: {what}" for name, what in FORMATS.items())),
     ],
     out: Annotated[Path, Option("--out", "-o", help="Folder; a .usd, .rrd or .mp4 file for these formats.")],
     frames: Annotated[str, Option(metavar="START:STOP", help="Moments to export, from 0 on.")] = ":",
@@ -27,15 +28,9 @@ def run(
     ] = 0.0,
     quiet: Quiet = False,
 ) -> None:
-    """Write a result for other programs to open.
-
-    ply: point clouds with colour and velocity. exr: depth, flow and motion
-    channels for Nuke and Blender. flo, kitti: flow files. colmap, nerfstudio:
-    cameras with undistorted pictures. usd: moving points and cameras.
-    rerun: a recording for its viewer. mp4: a camera swings around the points.
-    """
+    """Write a result for other programs to open: Blender, Houdini, Nuke, COLMAP and more."""
     chosen = parse_frames(frames, stride)
-    from wideflow.export import ExportOptions, export_result
+    from wideflow.export.options import ExportOptions
     from wideflow.storage.result import Result
 
     opened = Result(result)

@@ -18,7 +18,7 @@ MatchSeed = Annotated[
     int | None,
     typer.Option(help="Where chance starts; the same seed gives the same bits.", min=0, max=2**32 - 1),
 ]
-Workers = Annotated[int | None, typer.Option(help="Threads; all cores unless given.", min=1)]
+Threads = Annotated[int | None, typer.Option(help="Threads; all cores unless given.", min=1)]
 ConfigFile = Annotated[
     Path | None, typer.Option("--config", help="TOML file with settings, a table for each stage.")
 ]

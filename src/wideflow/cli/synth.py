@@ -8,7 +8,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from wideflow.cli.options import Quiet, Seed, Workers, parse_size
+from wideflow.cli.options import Quiet, Seed, Threads, parse_size
 from wideflow.errors import InputError
 from wideflow.progress import show_progress
 from wideflow.synth import SynthConfig, render
@@ -61,7 +61,7 @@ def run(
     suite: Annotated[
         bool, Option("--suite", help="The scenes of the handheld benchmark, a folder each; goes with --size.")
     ] = False,
-    workers: Workers = None,
+    threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
     """Render two handheld cameras around a moving scene, with exact ground truth.
@@ -95,27 +95,27 @@ def run(
         sound=sound,
     )
     if suite:
-        _render_suite(out, config, workers, quiet)
+        _render_suite(out, config, threads, quiet)
         return
-    render_with_progress(out, config, workers, quiet)
+    render_with_progress(out, config, threads, quiet)
     if not quiet:
         pictures = "a.mp4, b.mp4" if video else "cam0_*.png, cam1_*.png"
         print(f"{out}: {pictures}, ground truth in gt0_*.npz and gt1_*.npz, cameras in rig.json")
 
 
-def _render_suite(out: Path, config: SynthConfig, workers: int | None, quiet: bool) -> None:
+def _render_suite(out: Path, config: SynthConfig, threads: int | None, quiet: bool) -> None:
     from wideflow.synth.suite import render_suite
 
     if replace(config, size=_DEFAULT.size) != _DEFAULT:
         raise InputError("--suite renders fixed scenes; of the scene's options only --size goes with it")
     with show_progress(quiet) as progress:
-        rendered, there = render_suite(out, config.size, progress, workers)
+        rendered, there = render_suite(out, config.size, progress, threads)
     if not quiet:
         print(f"{out}: {rendered} scenes rendered, {there} were there; 'wideflow evaluate handheld {out}'")
 
 
-def render_with_progress(out: Path, config: SynthConfig, workers: int | None, quiet: bool) -> None:
+def render_with_progress(out: Path, config: SynthConfig, threads: int | None, quiet: bool) -> None:
     """Render into the folder ``out`` and show how far it is."""
     with show_progress(quiet) as progress:
         progress(0, 1, "loading the renderer; the first run compiles it")
-        render(out, config, progress, workers)
+        render(out, config, progress, threads)

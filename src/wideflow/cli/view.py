@@ -30,7 +30,7 @@ def run(
     from wideflow.storage.result import Result
 
     with ViewServer(Result(out), port) as server, suppress(KeyboardInterrupt):
-        print(server.url if quiet else f"{out} is at {server.url}; Ctrl-C ends it", flush=True)
+        print(server.url if quiet else f"{out} is at {server.url} (Ctrl-C ends it)", flush=True)
         if not no_browser:
             import webbrowser
 

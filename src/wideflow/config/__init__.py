@@ -45,7 +45,7 @@ def load_config(
     Parameters
     ----------
     path : path, optional
-        TOML file with one table a stage.
+        TOML file with one table per stage.
     settings : iterable of str
         Assignments such as ``"match.particles=5"``, each value in TOML.
     preset : str

@@ -37,7 +37,7 @@ def evaluate_methods(
     names : sequence of str
         Of ``wideflow``, ``dis``, ``deepflow`` and ``sgbm``.
     results : path, optional
-        Folder with a folder a scene of anyone's results, named after it.
+        Folder with a folder per scene of anyone's results, named after it.
     progress : callable
         Told (steps done, steps in all, what comes next).
     """

@@ -83,7 +83,7 @@ def sgbm(sample: Sample) -> StageResult:
 
 
 def stored(results: AnyPath) -> Method:
-    """Results that lie in files, a folder a scene: ``result.zarr``, or ``stereo0_0000.flo`` and so on."""
+    """Results that lie in files, a folder per scene: ``result.zarr``, or ``stereo0_0000.flo`` and so on."""
     folder = require_folder(results, "a folder of results for each scene")
     return partial(_read_stored, folder)
 

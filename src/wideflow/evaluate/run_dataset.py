@@ -47,7 +47,7 @@ def evaluate_dataset(
     Returns
     -------
     list of dict
-        A row a sample and stage, and the means over all samples at the end.
+        A row per sample and stage, and the means over all samples at the end.
     """
     dataset = DATASETS[name]
     sources = dataset.read(root)

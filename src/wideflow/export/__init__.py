@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from wideflow.errors import FileError, InputError
-from wideflow.export.colmap import export_colmap
-from wideflow.export.exr import export_exr
-from wideflow.export.flo import export_flo
-from wideflow.export.kitti import export_kitti
-from wideflow.export.mp4 import export_mp4
-from wideflow.export.nerfstudio import export_nerfstudio
-from wideflow.export.options import ExportOptions
-from wideflow.export.ply import export_ply
-from wideflow.export.rerun import export_rerun
-from wideflow.export.usd import export_usd
-from wideflow.files.disk import AnyPath
 from wideflow.progress import Progress, show_progress
-from wideflow.storage.result import Result
 
-__all__ = ["FORMATS", "ExportOptions", "export_result"]
+if TYPE_CHECKING:
+    from wideflow.export.options import ExportOptions
+    from wideflow.files.disk import AnyPath
+    from wideflow.storage.result import Result
 
-Exporter = Callable[[Result, Path, ExportOptions, Progress], None]
+__all__ = ["FORMATS", "export_result"]
 
-FORMATS: dict[str, Exporter] = {
-    "ply": export_ply,
-    "flo": export_flo,
-    "kitti": export_kitti,
-    "exr": export_exr,
-    "colmap": export_colmap,
-    "nerfstudio": export_nerfstudio,
-    "usd": export_usd,
-    "rerun": export_rerun,
-    "mp4": export_mp4,
+# `wideflow.export.NAME` has the function `export_NAME(result, out, options, progress)`; loaded when used
+FORMATS = {
+    "ply": "point clouds with colour and velocity",
+    "flo": "flow files of Middlebury",
+    "kitti": "flow and depth as 16-bit PNG",
+    "exr": "depth, flow and motion channels for Nuke and Blender",
+    "colmap": "cameras and points, undistorted pictures",
+    "nerfstudio": "cameras, undistorted pictures",
+    "usd": "moving points and cameras",
+    "rerun": "a recording for its viewer",
+    "mp4": "a camera swings around the points",
 }
 
 
@@ -75,8 +68,12 @@ def export_result(
         raise InputError(f"there is no format '{format}' to export to; choose one of {', '.join(FORMATS)}")
     if "://" in str(out):
         raise FileError(f"cannot export to '{out}': exports go to this computer's disk; give a path")
+    from wideflow.export.options import ExportOptions
+    from wideflow.storage.result import Result
+
     opened = result if isinstance(result, Result) else Result(result)
+    write = getattr(import_module(f"wideflow.export.{format}"), f"export_{format}")
     with show_progress(quiet=True) as silent:
         report = progress or silent
-        FORMATS[format](opened, Path(out), options or ExportOptions(), report)
+        write(opened, Path(out), options or ExportOptions(), report)
         report(1, 1, "done")

@@ -18,7 +18,7 @@ def find_occluded(
 ) -> NDArray[np.bool_]:
     """Pixels whose match cannot be trusted: hidden in the other picture, outside it, or mismatched.
 
-    A pixel counts as seen if its way there and back ends where it began, and if it belongs to a surface of
+    A pixel counts as seen if it passes the forward-backward check, and if it belongs to a surface of
     some size: a small island of smooth flow amid others agrees by chance. Swap the flows for the other
     direction.
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 def forward_backward_error(
     forward: NDArray[np.float32], backward: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Distance in pixels between a pixel and where the way there and back ends.
+    """Distance in pixels between a pixel and where the forward, then the backward flow takes it.
 
     Parameters
     ----------
@@ -24,8 +24,8 @@ def forward_backward_error(
     (H, W) float32
         Infinite where the match leaves the other picture or is unknown.
     """
-    from wideflow.geometry.round_trip import round_trip  # compiled: loaded only when needed
+    from wideflow.geometry.forward_backward import write_errors  # compiled: loaded only when needed
 
     error = np.empty(forward.shape[:2], np.float32)
-    round_trip(np.ascontiguousarray(forward), np.ascontiguousarray(backward), error)
+    write_errors(np.ascontiguousarray(forward), np.ascontiguousarray(backward), error)
     return error

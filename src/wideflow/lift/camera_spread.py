@@ -31,10 +31,13 @@ class CameraDoubt:
         The cameras as calibrated, with their lenses.
     alternatives : sequence of RigFrame
         Each one standard deviation from ``filmed`` in its own direction, independent of the others.
+    late : float
+        Seconds by which B's picture was taken later than A's.
     """
 
     filmed: RigFrame
     alternatives: Sequence[RigFrame] = ()
+    late: float = 0.0
 
 
 def camera_spread(

@@ -60,6 +60,8 @@ class Evidence:
         Of `match_noise`, px.
     spread : float32, optional
         Of `camera_spread`, a share of depth.
+    late : float
+        By how much of a time step B's picture was taken later than A's.
     """
 
     visible: NDArray[np.bool_]
@@ -68,9 +70,12 @@ class Evidence:
     moved: Floats | None = None
     noise: Floats | None = None
     spread: Floats | None = None
+    late: float = 0.0
 
 
-def depth_confidence(relative: Floats, stereo: Floats, evidence: Evidence) -> tuple[Floats, float]:
+def depth_confidence(
+    relative: Floats, stereo: Floats, evidence: Evidence, slip: Floats | None = None
+) -> tuple[Floats, float]:
     """The chance of every depth to be right, and how far uncertain cameras may bend depth.
 
     Parameters
@@ -82,6 +87,8 @@ def depth_confidence(relative: Floats, stereo: Floats, evidence: Evidence) -> tu
         The flow that depth comes from, px.
     evidence : Evidence
         How far to trust it.
+    slip : (H, W), optional
+        Share of depth by which it is off because things moved between the two pictures.
 
     Returns
     -------
@@ -93,14 +100,15 @@ def depth_confidence(relative: Floats, stereo: Floats, evidence: Evidence) -> tu
     noise = np.float32(_FLOOR) if evidence.noise is None else evidence.noise
     surface = _on_surface(stereo, evidence)
     matched = noise * relative
-    confidence = surface * _within(matched, np.float32(0))
+    slip = np.zeros_like(matched) if slip is None else slip
+    confidence = surface * _within(matched, slip)
     if evidence.spread is None:
         return confidence, 0.0
     bent = tilt(evidence.spread, confidence > 0.5)
-    return surface * _within(matched, evidence.spread), bent
+    return surface * _within(matched, np.hypot(evidence.spread, slip)), bent
 
 
-def _within(matched: Floats, spread: Floats | np.float32) -> Floats:
+def _within(matched: Floats, spread: Floats) -> Floats:
     """The chance of an error to stay within a percent; its two parts are relative standard deviations.
 
     Errors of cameras are normal; those of matches have longer tails, which the two-sided exponential

@@ -80,6 +80,8 @@ def lift_flows(
     motion = np.empty((height, width, 3), np.float32)
     covariance = np.empty((height, width, 3, 3), np.float32)
     motion_covariance = np.empty((height, width, 3, 3), np.float32)
+    evidence = evidence or Evidence(flows.stereo_visible)
+    slip = np.zeros((height, width), np.float32)
 
     def lift(rows: slice) -> None:
         x = grid[rows]
@@ -93,9 +95,11 @@ def lift_flows(
         covariance[rows] = np.where(known_now[..., None, None], now.covariance, np.nan)
         motion_covariance[rows] = np.where(both[..., None, None], now.covariance + then.covariance, np.nan)
         relative[rows] = np.where(known_now, _relative_noise(frame_t, now, z), np.inf)
+        if evidence.late:
+            slip[rows] = _slip(frame_t, now, evidence.late * motion[rows])
 
     _by_rows(lift, height)
-    judged = depth_confidence(relative, flows.stereo, evidence or Evidence(flows.stereo_visible))
+    judged = depth_confidence(relative, flows.stereo, evidence, slip)
     return Lifted(depth, motion, covariance, motion_covariance, *judged)
 
 
@@ -131,6 +135,20 @@ def _relative_noise(frame: RigFrame, found: Triangulation, depth: NDArray[np.flo
     axis = frame.views[0].R[2]
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.sqrt(np.einsum("i,...ij,j", axis, found.covariance, axis)) / depth)
+
+
+def _slip(frame: RigFrame, found: Triangulation, moved: Floats) -> NDArray[np.float64]:
+    """Share of depth that a point is off by if it moved so (world units) between A's picture and B's.
+
+    Only motion along the baseline, as A's ray sees it, passes for depth. What is not known to move does not.
+    """
+    base = frame.views[1].centre - frame.views[0].centre
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ray = found.points - frame.views[0].centre
+        ray /= np.linalg.norm(ray, axis=-1, keepdims=True)
+        across = base - (ray @ base)[..., None] * ray
+        share = np.abs((across * moved).sum(axis=-1)) / (across**2).sum(axis=-1)
+    return np.where(np.isfinite(share), share, 0.0)
 
 
 def _by_rows(lift: Callable[[slice], None], height: int) -> None:

@@ -18,7 +18,7 @@ from wideflow.matching.passes import run_passes
 from wideflow.matching.polish import polish
 from wideflow.types import Flow, View
 
-OCCLUDED = 3.0  # px between a pixel and its way there and back, from which it counts as occluded
+OCCLUDED = 3.0  # px of forward-backward error from which a pixel counts as occluded
 _SMALLEST = 8  # px of a side below which there is nothing to describe
 _PLAIN = 0.05  # texture at which a pixel is trusted half
 
@@ -32,7 +32,7 @@ class Match:
     forward, backward : Flow
         From the first picture to the second, and back.
     occluded : (H, W) bool
-        Pixels of the first picture whose way there and back ends more than 3 px from where it began.
+        Pixels of the first picture whose forward-backward error exceeds 3 px.
     geometry : PairGeometry or None
         The cameras that were given or found; None for optical flow.
     colours : ColourTransform
@@ -72,9 +72,10 @@ def match(
     progress : callable
         Told (steps done, steps in all, what comes next).
     start : pair of (H, W, 2) float32, optional
-        Flows near the true ones, there and back, such as those of the moment before: saves the search.
+        Warm start: flows near the true ones, forward and backward, such as those of the moment before; saves
+        the search.
     both : bool
-        Find the way back as finely as the way there; it takes a quarter of the time. Without, it is good
+        Find the backward flow as finely as the forward one, for a quarter of the time. Without, it is good
         enough to tell what is occluded.
 
     Raises

@@ -105,15 +105,15 @@ def _random_particles(level: Level, i: int, config: MatchConfig) -> NDArray[np.f
 
 
 def exchange(directions: tuple[Direction, ...]) -> None:
-    """Where a match of one direction ends, its way back becomes the other direction's last particle."""
-    offers = [_way_back(d.flow, d.costs, directions[1 - i].flow) for i, d in enumerate(directions)]
+    """Where a match of one direction ends, its inverse becomes the other direction's last particle."""
+    offers = [_inverse(d.flow, d.costs, directions[1 - i].flow) for i, d in enumerate(directions)]
     for i, offer in enumerate(offers):
         known = ~np.isnan(offer[..., 0])
         directions[1 - i].flow[known, -1] = offer[known]
 
 
 @njit()
-def _way_back(flow, costs, other):
+def _inverse(flow, costs, other):
     """Flow (h2, w2, 2) from each target pixel to the source pixel that matches it best; NaN for none."""
     offer = np.full((other.shape[0], other.shape[1], 2), np.nan, np.float32)
     best = np.full(other.shape[:2], np.inf, np.float32)

@@ -114,7 +114,7 @@ def _moments(grid, flow, weight):
 
 @njit(parallel=True)
 def _smooth_rows(moments, keep):
-    """Recursive filter there and back along each row; ``keep`` is what passes from a pixel to the next."""
+    """Recursive filter along each row, forward and backward; ``keep`` is what passes to the next pixel."""
     rows, columns, n = moments.shape
     for r in prange(rows):
         for c in range(1, columns):
@@ -191,6 +191,6 @@ def _frames(flow, slope, epipole, frames):
             det = a * q - b * p
             if det < 1 / _STRETCH or det > _STRETCH:  # no surface looks so: take it as parallel
                 a, b, p, q, det = 1.0, 0.0, 0.0, 1.0, 1.0
-            # the flow takes a step here to (1 + slope) times it there; this is the way back
+            # the flow takes a step here to (1 + slope) times it there; this is its inverse
             frames[y, x, 0, 0], frames[y, x, 0, 1] = (q * c - b * s) / det, (-q * s - b * c) / det
             frames[y, x, 1, 0], frames[y, x, 1, 1] = (a * s - p * c) / det, (p * s + a * c) / det

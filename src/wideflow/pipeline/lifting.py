@@ -64,6 +64,7 @@ def lift_step(
         moved=np.linalg.norm(flows.stereo - stereo.uv, axis=2),
         noise=match_noise(now.a, now.b, cameras, flows.stereo),
         spread=_spread(cameras, doubt, flows.stereo),
+        late=_late(cameras, cameras_next, doubt),
     )
     lifted = lift_flows(cameras, cameras_next, flows, evidence)
     unseen = ~lenses[0].known
@@ -107,3 +108,9 @@ def _spread(cameras: RigFrame, doubt: CameraDoubt | None, stereo: Floats) -> Flo
     if doubt is None or not doubt.alternatives:
         return None
     return camera_spread(doubt.filmed, cameras, stereo, doubt.alternatives)
+
+
+def _late(cameras: RigFrame, cameras_next: RigFrame, doubt: CameraDoubt | None) -> float:
+    """By how much of the time step B's picture was taken later than A's."""
+    step = cameras_next.times[0] - cameras.times[0]
+    return doubt.late / step if doubt is not None and step > 0 else 0.0

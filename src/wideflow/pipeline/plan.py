@@ -44,6 +44,8 @@ class Plan:
     alternatives : tuple of Rig
         Cameras as they may have filmed instead, each one standard deviation from ``filmed`` in a direction
         of its own; frames as there.
+    late : tuple of float
+        Seconds by which B's picture of each moment was taken later than A's; none if that is not known.
     keep : tuple of str
         Arrays to store beside those of every result.
     claim : Claim, optional
@@ -59,6 +61,7 @@ class Plan:
     rig: Rig
     config: Config
     alternatives: tuple[Rig, ...] = ()
+    late: tuple[float, ...] = ()
     keep: tuple[str, ...] = ()
     claim: Claim | None = None
 
@@ -124,7 +127,7 @@ class Plan:
         of_moment: dict[str, Any] = {
             "film": [self.contents, self.fps, self.frames[t]],
             "cameras": _view(self.rig, t),
-            "doubt": [_view(rig, t) for rig in self.alternatives],
+            "doubt": [[_view(rig, t) for rig in self.alternatives], self.late[t : t + 1]],
         }
         return fingerprint(name, of_moment[name])
 

@@ -127,6 +127,7 @@ def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
     if not job.anyway:
         require_trust(calibration_doubts(report, np.asarray(report["axis_angle"])))
     partner = dict(zip(pairs.a.tolist(), pairs.b.tolist(), strict=True))
+    late = dict(zip(pairs.a.tolist(), pairs.error.tolist(), strict=True))
     static = job.rig is not None and len(job.rig.frames) == 1
     moments = [frame for frame in _rig_frames(found, pairs, static) if frame.index in partner]
     if len(moments) < 2:
@@ -145,6 +146,7 @@ def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
         rig=ideal_rig(filmed, job.size),
         config=job.config,
         alternatives=tuple(_only(other, moments) for other in others),
+        late=tuple(late[frame.index] for frame in moments),
         keep=job.keep,
     )
     counts = {
@@ -165,17 +167,25 @@ def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
 def described_sync(sync: Sync, pairs: FramePairs) -> dict[str, Any]:
     """A synchronisation for ``summary.json``, with how far apart the frames of these pairs are."""
     error = float(np.abs(pairs.error).mean())
-    return {**sync_fields(sync), "pair_error_mean": error, "notes": list(sync.notes)}
+    return {**sync_fields(sync), "pair_error_mean": error}
 
 
 def sync_fields(sync: Sync) -> dict[str, Any]:
-    """A synchronisation for JSON."""
+    """A synchronisation for JSON, without its pairs."""
     return {
         "offset_seconds": sync.offset_seconds,
         "rate": sync.rate,
         "method": sync.method,
         "confidence": sync.confidence,
+        "notes": list(sync.notes),
+        "reasons": list(sync.reasons),
     }
+
+
+def sync_from_fields(fields: dict[str, Any], pairs: FramePairs) -> Sync:
+    """What `sync_fields` has described."""
+    sentences = {name: tuple(fields[name]) for name in ("notes", "reasons")}
+    return Sync(**{**fields, **sentences}, pairs=pairs)
 
 
 def _kept(
@@ -205,13 +215,11 @@ def _synchronised(
 
     def compute() -> dict[str, Any]:
         found = synchronise(videos[0], videos[1], job.config.sync, job.offset, _named(progress, "when"))
-        return {**sync_fields(found), "notes": list(found.notes)}
+        return sync_fields(found)
 
     fields = _kept(work, "sync", key, compute, seconds)
-    notes = tuple(fields.pop("notes"))
     times = videos[0].times, videos[1].times
-    pairs = pair_frames(*times, fields["offset_seconds"], fields["rate"])
-    return Sync(**fields, pairs=pairs, notes=notes), key
+    return sync_from_fields(fields, pair_frames(*times, fields["offset_seconds"], fields["rate"])), key
 
 
 def _looked_at(

@@ -127,7 +127,8 @@ class _Folder:
             return _lenses(plan)
         if name == "cameras":
             return plan.rig.frames[t]
-        return CameraDoubt(plan.filmed.frames[t], tuple(rig.frames[t] for rig in plan.alternatives))
+        others = tuple(rig.frames[t] for rig in plan.alternatives)
+        return CameraDoubt(plan.filmed.frames[t], others, plan.late[t] if plan.late else 0.0)
 
     def _name(self, task: Task) -> tuple[str, int, str]:
         return self._plan.slot(task), self._plan.number(task), self._plan.key(task)

@@ -16,11 +16,16 @@ from wideflow.verdict import Verdict
 from wideflow.verdict.judge import Shares
 
 _MARKS = {"good": "✓", "weak": "!", "poor": "✕"}
+# what `wideflow.demo.score.DemoScore` measures
 _TRUTH = {
-    "depth_off_by_1_percent": ("Depth wrong by more than 1 %", "% of pixels"),
-    "depth_median_percent": ("Median error of depth", "%"),
-    "motion_median": ("Median error of 3D motion", "world units"),
-    "trusted": ("Trusted pixels", "%"),
+    "sync_milliseconds": ("Error of the synchronisation", "ms"),
+    "rotation_degrees": ("Median error of the rotation between the cameras", "degrees"),
+    "focal_percent": ("Errors of the focal lengths of A and B", "%"),
+    "depth_percent": ("Median error of depth, where both see", "%"),
+    "depth_off_by_1_percent": ("Depth wrong by more than 1 %, where both see", "% of pixels"),
+    "motion_median": ("Median error of 3D motion", "m"),
+    "trusted_percent": ("Trusted pixels", "%"),
+    "trusted_off_by_1_percent": ("Depth of trusted pixels wrong by more than 1 %", "% of them"),
 }
 
 
@@ -68,7 +73,7 @@ def truth_section(truth: Any) -> str:
     for name, value in flattened(truth):
         label, unit = _TRUTH.get(name, (name.replace("_", " ").replace(".", ": "), ""))
         rows.append((label, f"{value} {unit}".strip()))
-    text = "<p>The scene was rendered, so the right answer is known. Lower is better.</p>"
+    text = "<p>The scene was rendered, so the right answer is known.</p>"
     return f'<section id="truth"><h2>Errors against the truth</h2>{text}{table(rows)}</section>'
 
 

@@ -22,6 +22,7 @@ from wideflow.verdict import Verdict
 from wideflow.verdict.judge import Shares, judge
 
 TRUSTED = 0.5  # a pixel with more confidence than this counts as trusted
+LIKELY = 0.25  # and with more than this as likely to be known to some percent
 _MOST_MOMENTS = 60  # a longer result is judged by this many moments, evenly spaced
 
 
@@ -91,11 +92,12 @@ class Result:
                 np.mean(self.confidence(t) > TRUSTED),
                 np.mean(self.occluded(t)),
                 np.mean(np.isfinite(self.depth(t))),
+                np.mean(self.confidence(t) > LIKELY),
             )
             for t in moments
         ]
-        trusted, occluded, known = np.array(rows, np.float64).reshape(-1, 3).T
-        return Shares(moments, trusted, occluded, known)
+        trusted, occluded, known, likely = np.array(rows, np.float64).reshape(-1, 4).T
+        return Shares(moments, trusted, occluded, known, likely)
 
     @property
     def angles(self) -> NDArray[np.float64]:

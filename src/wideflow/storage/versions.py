@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 STAGES = {
-    "sync": 2,
+    "sync": 3,
     "check": 2,
-    "calibration": 4,
+    "calibration": 5,
     "pictures": 1,
     "match": 1,
     "fill": 1,
     "refine": 1,
-    "lift": 1,
+    "lift": 2,
 }
 
 

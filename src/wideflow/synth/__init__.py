@@ -19,7 +19,7 @@ def render(
     out: str | os.PathLike[str],
     config: SynthConfig,
     progress: Callable[[int, int, str], None] | None = None,
-    workers: int | None = None,
+    threads: int | None = None,
 ) -> None:
     """Render a scene with its ground truth into the folder ``out``, in the `handheld` layout.
 
@@ -31,8 +31,8 @@ def render(
         What to render. The same configuration gives the same bits on one machine.
     progress : callable, optional
         Called with the work done, all the work, and what comes next.
-    workers : int, optional
-        Threads; all cores unless given. The result does not depend on it.
+    threads : int, optional
+        all cores unless given. The result does not depend on it.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def render(
     except OSError as error:
         reason = (error.strerror or "unknown error").lower()
         raise FileError(f"cannot create the folder '{out}': {reason}; choose another place") from error
-    studio = Studio(config, workers or os.cpu_count() or 1, progress)
+    studio = Studio(config, threads or os.cpu_count() or 1, progress)
     studio.write_cameras(folder)
     if config.video:
         studio.write_videos(folder)

@@ -42,8 +42,8 @@ _GLARE = 1.4  # times full scale: white in both cameras, whatever their exposure
 class Studio:
     """A scene built and lit, two cameras set up: everything that the files are made from."""
 
-    def __init__(self, config: SynthConfig, workers: int, progress: Progress | None) -> None:
-        self.config, self.workers, self._progress = config, workers, progress
+    def __init__(self, config: SynthConfig, threads: int, progress: Progress | None) -> None:
+        self.config, self.threads, self._progress = config, threads, progress
         self._done, self._total = -1, sum(config.counts) + 2 * len(config.scored) + 1
         require_tracer()
         self.step("building the place (a first run compiles as well)")
@@ -52,7 +52,7 @@ class Studio:
         if config.movers:
             bodies = with_crowd(bodies, config, _small(self.hands[0]))
         detail = max(max(size) for size in config.sizes) / 960
-        self.scene = Scene(bodies, light, config.seed, detail, workers)
+        self.scene = Scene(bodies, light, config.seed, detail, threads)
         if config.movers:
             self.scene.make_plain(self.scene.still_materials, FADED)
         self.state = lru_cache(maxsize=4)(self.scene.state)
@@ -82,7 +82,7 @@ class Studio:
             time,
             shutter,
             self._gloss,
-            self.workers,
+            self.threads,
             config.samples,
         )
         return develop(linear, self.responses[camera], (config.seed, 7, camera, frame))
@@ -91,7 +91,7 @@ class Studio:
         """Ground truth of ``camera`` at the time of A's frame ``frame``."""
         self.step(f"camera {'AB'[camera]}, ground truth {frame + 1} of {self.config.frames}")
         return render_truth(
-            self.scene, self._moment(camera, frame), self._moment(camera, frame + 1), self.workers
+            self.scene, self._moment(camera, frame), self._moment(camera, frame + 1), self.threads
         )
 
     def rig(self) -> Rig:

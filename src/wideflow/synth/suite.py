@@ -46,9 +46,9 @@ def render_suite(
     out: str | os.PathLike[str],
     size: tuple[int, int],
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
-    workers: int | None = None,
+    threads: int | None = None,
 ) -> tuple[int, int]:
-    """Render what is missing of the suite into ``out``, a folder a scene.
+    """Render what is missing of the suite into ``out``, a folder per scene.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def render_suite(
         progress(number, len(scenes), name)
         folder = Path(out) / name
         if not is_finished(folder, config):
-            render(folder, config, None, workers)
+            render(folder, config, None, threads)
             rendered += 1
     progress(len(scenes), len(scenes), "done")
     return rendered, len(scenes) - rendered

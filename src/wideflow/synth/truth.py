@@ -28,7 +28,7 @@ def render_truth(
     scene: Scene,
     now: tuple[State, View, View],
     later: tuple[State, View, View],
-    workers: int,
+    threads: int,
 ) -> Truth:
     """Ground truth of the first view of ``now``.
 
@@ -38,12 +38,12 @@ def render_truth(
         What is there.
     now, later : (State, View, View)
         The scene, this camera and the other one, at the time of the picture and one time step later.
-    workers : int
+    threads : int
         Threads; the result does not depend on it.
     """
     height, width = now[1].camera.height, now[1].camera.width
     bands = [slice(top, min(top + BAND, height)) for top in range(0, height, BAND)]
-    with ThreadPoolExecutor(workers) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         parts = list(pool.map(lambda rows: _band(scene, now, later, rows), bands))
     fields = [np.concatenate(part).reshape(height, width, -1) for part in zip(*parts, strict=True)]
     depth, motion, stereo, optical, loop, number = fields

@@ -15,6 +15,7 @@ from wideflow.verdict.findings import Finding, Verdict, findings_from, worst
 # Shares of the picture that must be trusted. Half of it is what cameras 25° apart leave, most of the rest is
 # hidden from B.
 _GOOD_TRUST, _POOR_TRUST = 0.3, 0.03
+_FEW_LIKELY = 0.1  # likely pixels that make up for too few trusted ones: depth is known, to some percent
 _GOOD_REPROJECTION, _POOR_REPROJECTION = 1.5, 4.0  # px
 _POOR_SYNC = 0.29  # confidence that no wrong answer of the trials exceeds: below it the moment may be a guess
 _WIDE = 45.0  # degrees between the cameras beyond which matching gets hard
@@ -32,16 +33,21 @@ class Shares:
         Numbers of the moments.
     trusted, occluded, known : (n,) float
         Confidence above 0.5; not seen by B; depth is known.
+    likely : (n,) float
+        Confidence above 0.25: where cameras are known to some percent, no depth is known better.
     """
 
     moments: NDArray[np.intp]
     trusted: NDArray[np.float64]
     occluded: NDArray[np.float64]
     known: NDArray[np.float64]
+    likely: NDArray[np.float64]
 
     def of_steps(self) -> Shares:
         """Without the last moment: no motion starts there, and depth alone is trusted more easily."""
-        return Shares(self.moments[:-1], self.trusted[:-1], self.occluded[:-1], self.known[:-1])
+        return Shares(
+            self.moments[:-1], self.trusted[:-1], self.occluded[:-1], self.known[:-1], self.likely[:-1]
+        )
 
 
 def judge(summary: dict[str, Any], shares: Shares, angles: NDArray[np.float64]) -> Verdict:
@@ -175,6 +181,7 @@ def trust_finding(shares: Shares, finished: bool = False) -> Finding:
     if done[:-1].any():
         done, shares = done[:-1], shares.of_steps()
     trusted, occluded = float(shares.trusted[done].mean()), float(shares.occluded[done].mean())
+    enough = trusted >= _POOR_TRUST or float(shares.likely[done].mean()) >= _FEW_LIKELY
     sentence = f"{_percent(trusted)} of the picture is trusted; B does not see {_percent(occluded)} of it."
     lowest = int(np.argmin(np.where(done, shares.trusted, math.inf)))
     if shares.trusted[lowest] < trusted - 0.1:
@@ -184,14 +191,14 @@ def trust_finding(shares: Shares, finished: bool = False) -> Finding:
     if missing and not finished:
         sentence += f" {_percent(missing)} of the moments are not computed."
         remedy = "Start the same run again: it goes on where it stopped."
-        return Finding(topic, "weak" if trusted >= _POOR_TRUST else "poor", sentence, remedy)
+        return Finding(topic, "weak" if enough else "poor", sentence, remedy)
     if trusted >= _GOOD_TRUST:
         return Finding(topic, "good", sentence)
     remedy = (
         "Use only points above the confidence threshold. Stand closer together so that both phones see the "
         "same things, avoid blur and plain walls, and check the overlay: double edges mean wrong matches."
     )
-    return Finding(topic, "weak" if trusted >= _POOR_TRUST else "poor", sentence, remedy)
+    return Finding(topic, "weak" if enough else "poor", sentence, remedy)
 
 
 def _reprojection_error(calibration: dict[str, Any]) -> float | None:

@@ -59,7 +59,7 @@ class Video:
         self._pictures = list_pictures(path) if self.path.is_dir() else None
         if self._pictures is not None:
             if fps is None:
-                raise InputError(f"'{path}' is a folder of pictures; give their number per second (fps)")
+                raise InputError(f"'{path}' is a folder of pictures; give their number per second with --fps")
             if not (np.isfinite(fps) and fps > 0):
                 raise InputError(
                     f"a folder of pictures cannot have {fps} of them per second; give a number above 0"

@@ -1,6 +1,6 @@
 """The Middlebury optical flow layout.
 
-A folder a scene with ``frame10.png``, ``frame11.png`` and ``flow10.flo``; or, as it is distributed,
+A folder per scene with ``frame10.png``, ``frame11.png`` and ``flow10.flo``; or, as it is distributed,
 ``other-data/SCENE`` with the pictures and ``other-gt-flow/SCENE`` with the flow.
 """
 

@@ -1,6 +1,6 @@
 """The Middlebury stereo layouts of 2003, 2005 and 2006: rectified pairs whose disparities are grey levels.
 
-A folder a scene with ``view1.png``, ``view5.png``, ``disp1.png`` and ``disp5.png`` (2005, 2006), or with
+A folder per scene with ``view1.png``, ``view5.png``, ``disp1.png`` and ``disp5.png`` (2005, 2006), or with
 ``im2.png``, ``im6.png``, ``disp2.png`` and ``disp6.png`` (2003); 0 is unknown. A grey level is a pixel of the
 full size, so that the scale follows from the width: a third of the size has disparities of a third.
 """

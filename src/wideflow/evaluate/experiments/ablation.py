@@ -26,9 +26,7 @@ WITHOUT: dict[str, dict[str, Any]] = {
     "search on the line": {"search": "random"},
     "PMBP": {},  # plain PatchMatch: no pairwise weight in any pass
     "colour term": {},  # no weight of colours in any pass
-    "colour transform": {
-        "colour_transform": False
-    },  # colours are compared as they are, from the first pass on
+    "colour transform": {"colour_transform": False},  # colours are compared as they are, from the start
     "orientation": {"oriented": False},
     "slant": {"slanted": False},
     "coarse to fine": {"coarse_to_fine": False},
@@ -45,7 +43,7 @@ def evaluate_ablation(
 ) -> list[Row]:
     """Match the first stereo pair of every handheld scene with one ingredient after the other left out.
 
-    Writes the tables, ``figure.svg`` and a picture a scene to ``out``: the truth, the whole method, the one
+    Writes the tables, ``figure.svg`` and a picture per scene to ``out``: the truth, the whole method, the one
     without the epipolar term and the one without PMBP (plain PatchMatch).
     """
     sources = handheld_samples(root)

@@ -61,7 +61,7 @@ def evaluate_contamination(
     """Contaminate camera B of every handheld scene in every way and run the method.
 
     Writes the tables, with ``ratio``, the share of wrong visible pixels over the clean one; ``figure.svg``;
-    and a picture a scene: B clean and contaminated, and the errors.
+    and a picture per scene: B clean and contaminated, and the errors.
     """
     last = "refine" if stage == "all" else stage
     sources = handheld_samples(root)

@@ -34,7 +34,7 @@ def evaluate_initialisation(
     """Refine every step of four pictures from the matched and filled flows, and from no flow at all.
 
     Without matches, the same energy is minimised coarse to fine from a picture of a few pixels on. Writes the
-    tables, ``figure.svg`` and a picture a step to ``out``: flows with their errors, and depth; the truth,
+    tables, ``figure.svg`` and a picture per step to ``out``: flows with their errors, and depth; the truth,
     without and with matches.
     """
     sources = steps_of(root)

@@ -24,7 +24,7 @@ def evaluate_sequence(
     """MAE_d, RMSE and AAE after matching, filling and refinement of every time step of a sequence.
 
     ``root`` is a handheld scene of several frames, a folder of scenes, or a Daimler set. Writes the
-    tables, ``figure.svg`` (one line a stage over the frames) and the picture of the first step to ``out``.
+    tables, ``figure.svg`` (one line per stage over the frames) and the picture of the first step to ``out``.
     """
     sources = steps_of(root)
     folder = open_folder(out)

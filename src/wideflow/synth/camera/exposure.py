@@ -53,12 +53,12 @@ def render_picture(
     time: float,
     shutter: Shutter,
     gloss: bool,
-    workers: int,
+    threads: int,
     count: int = 4,
 ) -> NDArray[np.float32]:
     """Linear radiance (H, W, 3) of the picture that ``hand`` takes at ``time``.
 
-    ``workers`` are threads, ``count`` the samples of a pixel that is not blurred.
+    ``threads`` work at it, ``count`` the samples of a pixel that is not blurred.
     """
     camera = hand.camera
     steps = np.array([[0.5 / camera.K[0, 0], 0, 0], [0, 0.5 / camera.K[1, 1], 0]])
@@ -84,7 +84,7 @@ def render_picture(
             total += radiance(scene, now, view.centre, directions, steps @ view.R, sub, gloss)
         return total.reshape(-1, camera.width, 3) / np.float32(len(samples))
 
-    with ThreadPoolExecutor(workers) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         return np.concatenate(list(pool.map(band, range(0, camera.height, BAND))))
 
 

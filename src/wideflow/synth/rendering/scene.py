@@ -98,11 +98,11 @@ class Scene:
         Of the textures.
     detail : float
         1 gives every texture its nominal size; it is rounded to a power of two within 1/4 .. 2.
-    workers : int
+    threads : int
         Threads that draw the textures.
     """
 
-    def __init__(self, bodies: Sequence[Body], light: Light, seed: int, detail: float, workers: int) -> None:
+    def __init__(self, bodies: Sequence[Body], light: Light, seed: int, detail: float, threads: int) -> None:
         bodies = sorted(bodies, key=lambda body: body.pose is not None)
         self.light = light
         self._bodies = bodies
@@ -115,12 +115,12 @@ class Scene:
         self.still_faces = sum(len(b.mesh.faces) for b, s in zip(bodies, still, strict=True) if s)
         self._still_vertices = int(starts[sum(still)])
         octaves = min(max(round(math.log2(detail)), -2), 1)
-        textures = self._draw_textures(seed, 2.0**octaves, workers)
-        self.surfaces = self._pack(pack(textures, workers), textures)
+        textures = self._draw_textures(seed, 2.0**octaves, threads)
+        self.surfaces = self._pack(pack(textures, threads), textures)
         self._rest = np.concatenate([b.mesh.vertices if b.pose is None else b.pose(0.0) for b in bodies])
         self._rest_normals = self._normals(self._rest)
         self.still = Tracer(self._rest[: self._still_vertices], self.surfaces.faces[: self.still_faces])
-        self._bake_ambient(workers)
+        self._bake_ambient(threads)
 
     def state(self, time: float) -> State:
         """Vertices and normals at ``time`` seconds, and a tracer of what moves."""
@@ -158,7 +158,7 @@ class Scene:
             out[start:end] = vertex_normals(vertices[start:end], body.mesh.faces, own)
         return out
 
-    def _draw_textures(self, seed: int, detail: float, workers: int) -> list[Texture]:
+    def _draw_textures(self, seed: int, detail: float, threads: int) -> list[Texture]:
         """One texture a key, each with its own random numbers; number 0 is the cloud cover."""
         drawn = {material.key: material for material in reversed([_CLOUDS, *self.materials])}
         keys = list(dict.fromkeys(material.key for material in (_CLOUDS, *self.materials)))
@@ -169,7 +169,7 @@ class Scene:
             rng = np.random.default_rng([seed, 2, *key.encode()])
             return material.draw(rng, min(max(64, int(material.pixels * detail)), _LARGEST))
 
-        with ThreadPoolExecutor(workers) as pool:
+        with ThreadPoolExecutor(threads) as pool:
             return list(pool.map(draw, keys))
 
     def _pack(self, atlas: Atlas, textures: list[Texture]) -> Surfaces:
@@ -202,7 +202,7 @@ class Scene:
             mean=atlas.mean,
         )
 
-    def _bake_ambient(self, workers: int) -> None:
+    def _bake_ambient(self, threads: int) -> None:
         """Share of the sky each vertex sees, from the bodies that stand still and from its own body."""
 
         def bake(part: tuple[Body, NDArray[np.int64], int, int]) -> None:
@@ -214,7 +214,7 @@ class Scene:
             rays = _LEAF_RAYS if body.material.through else _AMBIENT_RAYS
             self.surfaces.ambient[start:end] = _open_share(tracer, points, normals, rays)
 
-        with ThreadPoolExecutor(workers) as pool:
+        with ThreadPoolExecutor(threads) as pool:
             list(pool.map(bake, self._parts()))
 
 

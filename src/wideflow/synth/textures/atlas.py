@@ -43,9 +43,9 @@ class Atlas:
     mean: NDArray[np.float32]
 
 
-def pack(textures: Sequence[Texture], workers: int) -> Atlas:
-    """Pyramids of all textures, made by ``workers`` threads."""
-    with ThreadPoolExecutor(workers) as pool:
+def pack(textures: Sequence[Texture], threads: int) -> Atlas:
+    """Pyramids of all textures, made by so many ``threads``."""
+    with ThreadPoolExecutor(threads) as pool:
         pyramids = list(pool.map(_pyramid, textures))
     starts = np.zeros((len(textures), max(len(levels) for levels in pyramids)), np.int64)
     position = 0

@@ -8,10 +8,10 @@ from wideflow.compiled import njit
 
 
 @njit(parallel=True)
-def round_trip(
+def write_errors(
     forward: NDArray[np.float32], backward: NDArray[np.float32], error: NDArray[np.float32]
 ) -> None:
-    """Write the way there and back of each pixel; the arrays are those of `forward_backward_error`."""
+    """Write the forward-backward error of each pixel; the arrays are those of `forward_backward_error`."""
     rows, columns = error.shape
     for y in prange(rows):
         for x in range(columns):
