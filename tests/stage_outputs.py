@@ -1,0 +1,73 @@
+"""Small outputs of the stages of a time step, stored with the numbers that the stages had.
+
+After a change of an output, raise its number in ``storage/versions.py`` and run this file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import room
+from wideflow.pipeline.order import STAGE, STAGES
+from wideflow.pipeline.step import StagesInMemory
+
+STORED = Path(__file__).parent / "data" / "stage_outputs.npz"
+SIZE = (64, 48)
+
+
+def scene() -> StagesInMemory:
+    """Two moments of the room, seen by two small cameras."""
+    cameras = room.camera("a", SIZE), room.camera("b", SIZE)
+    frames, pictures = [], []
+    for t in range(2):
+        views = tuple(
+            room.view(camera, t / 10, 7.0 * side) for camera, side in zip(cameras, (-1, 1), strict=True)
+        )
+        frames.append(room.RigFrame(t, (t / 10, t / 10), views))
+        pictures.append(tuple(room.picture(view, t / 10) for view in views))
+    return StagesInMemory(pictures, frames)
+
+
+def outputs() -> list[tuple[str, int]]:
+    """Names and moments of what is stored."""
+    return [(stage.name, t) for stage in STAGES for t in stage.moments(2)]
+
+
+def arrays_of(value: Any, prefix: str) -> dict[str, np.ndarray]:
+    """All arrays in what a stage gives, by name."""
+    if is_dataclass(value):
+        found: dict[str, np.ndarray] = {}
+        for field in fields(value):
+            found |= arrays_of(getattr(value, field.name), f"{prefix} {field.name}")
+        return found
+    return {prefix: np.asarray(value)}
+
+
+def give(scene: StagesInMemory, stored: dict[str, np.ndarray]) -> None:
+    """Let every stage get what is stored, not what the stages before it give now."""
+    for name, t in outputs():
+        stage = STAGE[name]
+        if stage.kept:  # what is not kept is computed on the way
+            values = {field.name: stored[f"{name} {t} {field.name}"] for field in fields(stage.gives)}
+            scene._found[name, t] = stage.gives(**values)
+
+
+def main() -> None:
+    now = scene()
+    found: dict[str, np.ndarray] = {}
+    for name, t in outputs():
+        found |= arrays_of(now.get(name, t), f"{name} {t}")
+        found[f"version of {name}"] = np.array(STAGE[name].version)
+    STORED.parent.mkdir(exist_ok=True)
+    np.savez_compressed(STORED, **found)
+    print(
+        f"{STORED}: {len(found)} arrays, {STORED.stat().st_size / 1e3:.0f} kB; sources: {', '.join(SOURCES)}"
+    )
+
+
+if __name__ == "__main__":
+    main()
