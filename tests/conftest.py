@@ -9,6 +9,8 @@ SLOW_FILES = (
     "test_calibration_shared.py",
     "test_demo.py",
     "test_frames.py",
+    "test_machine.py",
+    "test_places.py",
     "test_report_browser.py",
     "test_run.py",
     "test_run_verdict.py",

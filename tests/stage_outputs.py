@@ -64,9 +64,7 @@ def main() -> None:
         found[f"version of {name}"] = np.array(STAGE[name].version)
     STORED.parent.mkdir(exist_ok=True)
     np.savez_compressed(STORED, **found)
-    print(
-        f"{STORED}: {len(found)} arrays, {STORED.stat().st_size / 1e3:.0f} kB; sources: {', '.join(SOURCES)}"
-    )
+    print(f"{STORED}: {len(found)} arrays, {STORED.stat().st_size / 1e3:.0f} kB")
 
 
 if __name__ == "__main__":

@@ -32,7 +32,8 @@ def agreement(one: np.ndarray, two: np.ndarray) -> float:
         return 0.0
     a, b = one.astype(np.float64), two.astype(np.float64)
     limit = CLOSE * max(1.0, float(np.nanmedian(np.abs(a))) if np.isfinite(a).any() else 1.0)
-    same = (np.abs(a - b) <= limit) | (np.isnan(a) & np.isnan(b)) | (a == b)
+    with np.errstate(invalid="ignore"):  # infinite minus infinite
+        same = (np.abs(a - b) <= limit) | (np.isnan(a) & np.isnan(b)) | (a == b)
     return float(same.mean())
 
 

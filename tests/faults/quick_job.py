@@ -196,4 +196,4 @@ def served(out: Path | str) -> dict[str, bytes]:
 
 
 if __name__ == "__main__":
-    run_quickly(Wish(), sys.argv[1])
+    run_quickly(Wish(moments=2), sys.argv[1])
