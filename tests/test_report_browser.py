@@ -1,5 +1,8 @@
 """The report and `wideflow view` in a real browser: what a reader does changes what the reader sees."""
 
+import json
+import re
+import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -165,6 +168,35 @@ def test_mouse_and_keys(page: Page) -> None:
     assert page.page.get_attribute("#play", "aria-pressed") == "true"
     page.page.click("#play")
     assert page.page.get_attribute("#play", "aria-pressed") == "false"
+
+
+HOSTILE = "\"><img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>{{script}}"
+
+
+def test_no_script_but_ours_runs(browser: Any, folder: Path, tmp_path: Path) -> None:
+    place = shutil.copytree(folder, tmp_path / "out")
+    summary = json.loads((place / "summary.json").read_text())
+    summary["inputs"] = {"a": HOSTILE, "b": "</title><script>document.title='owned'</script>"}
+    summary["settings"] = {HOSTILE: {HOSTILE: HOSTILE}}
+    summary["sync"]["method"] = HOSTILE
+    (place / "summary.json").write_text(json.dumps(summary))
+    write_report(place)
+    page = (place / "report.html").read_text()
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    assert policy is not None
+    scripts = next(part for part in policy[1].split(";") if part.strip().startswith("script-src"))
+    assert re.fullmatch(r" ?script-src 'sha256-[A-Za-z0-9+/=]{44}'", scripts)
+    opened = Page(browser, (place / "report.html").as_uri(), offline=True)
+    assert opened.complaints == []
+    assert opened.page.title() != "owned"
+    assert opened.page.locator("img[src=x]").count() == 0
+    opened.close()
+    # were a name to get into the page as it is, the policy would still stop it
+    (place / "worse.html").write_text(page.replace("</main>", f"{HOSTILE}</main>", 1))
+    opened = Page(browser, (place / "worse.html").as_uri(), offline=True)
+    assert opened.page.title() != "owned"
+    assert any("Content Security Policy" in said for said in opened.complaints)
+    opened.close()
 
 
 def contrast(one: list[int], other: list[int]) -> float:

@@ -111,6 +111,7 @@ function go(position) {
   return show(Number(slider.value));
 }
 slider.addEventListener("input", () => show(Number(slider.value)));
+document.querySelector("form.controls").addEventListener("submit", (event) => event.preventDefault());
 element("play").addEventListener("click", () => play(!timer));
 document.addEventListener("keydown", (event) => {
   if (large.open || event.target.closest("input, button, summary, canvas, a") || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -1,0 +1,1 @@
+"""Malformed files for every reader: nothing but our own errors, no hang, no memory without measure."""

@@ -1,0 +1,144 @@
+"""Every reader with small valid files of its kind, which mutations start from."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from file_readers import READERS
+from wideflow.config import load_config
+from wideflow.storage.packed import pack, unpack
+from wideflow.storage.sealed import seal, unseal
+from wideflow.verdict import Verdict
+from wideflow.video.read import Video
+from wideflow.video.write import write_video
+
+CORPUS = Path(__file__).parent / "corpus"  # what was found once is tried again for ever
+
+
+@dataclass(frozen=True)
+class Target:
+    """A reader.
+
+    Attributes
+    ----------
+    read : callable
+        Reads a file; may raise `WideflowError`, and nothing else.
+    seeds : callable
+        Gives contents of valid files.
+    suffix : str
+        Name of the file.
+    weight : int
+        How often it is tried, compared with others.
+    """
+
+    read: Callable[[Path], object]
+    seeds: Callable[[], list[bytes]]
+    suffix: str
+    weight: int = 1
+
+
+def _written(write: Callable[[Path], None], name: str) -> list[bytes]:
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder) / name)
+        return [(Path(folder) / name).read_bytes()]
+
+
+def _video() -> list[bytes]:
+    pictures = [np.full((16, 24, 3), 40 * k, np.uint8) for k in range(4)]
+    return _written(lambda path: write_video(path, pictures, 10), "a.mp4")
+
+
+def _read_video(path: Path) -> object:
+    video = Video(path)
+    return [video.frame(k) for k in range(min(len(video), 4))]
+
+
+@cache
+def _result() -> Path:
+    """A finished result of two moments."""
+    from faults.quick_job import Wish, run_quickly
+
+    folder = Path(tempfile.mkdtemp(prefix="wideflow-fuzz-")) / "out"
+    run_quickly(Wish(moments=2), folder)
+    return folder
+
+
+def _of_result(name: str) -> Target:
+    """A file of a result in the place of the good one; everything is then read and checked."""
+
+    def read(path: Path) -> object:
+        from faults.quick_job import Wish, served
+        from faults.trial import whole
+        from wideflow.storage.check import check_result
+
+        out = path.parent / "out"
+        if not out.exists():
+            shutil.copytree(_result(), out)
+        good = (_result() / name).read_bytes()
+        content = path.read_bytes()
+        (out / name).write_bytes(content)
+        try:
+            check_result(out)
+            found, right = served(out), whole(Wish(moments=2))
+            # the first format is read as it is: it had nothing to compare with
+            assert (
+                content == good
+                or not (out / "checksums/store.json").exists()
+                or all(found[each] == right[each] for each in found)
+            ), f"{name}: damage was served"
+            return found
+        finally:
+            (out / name).write_bytes(good)
+
+    return Target(read, lambda: [(_result() / name).read_bytes()], Path(name).name, weight=3)
+
+
+def _chunk(array: str) -> str:
+    folder = _result() / "result.zarr" / array / "c" / "0"
+    return str(next(path for path in folder.rglob("*") if path.is_file()).relative_to(_result()))
+
+
+def targets() -> dict[str, Target]:
+    """All of them by name."""
+    found = {
+        name: Target(read, lambda write=write, name=name: _written(write, name), name)
+        for name, (read, write) in READERS.items()
+    }
+    arrays = {"uv": np.ones((3, 4, 2), np.float32), "seen": np.ones((3, 4), bool)}
+    note = {"key": "k", "arrays": {"depth": "0" * 32}, "note": {"seconds": {"match": 1.5}}}
+    verdict = {"findings": [{"topic": "a", "grade": "good", "sentence": "b"}]}
+    found["a.mp4"] = Target(_read_video, _video, "a.mp4", weight=6)
+    found["settings.toml"] = Target(
+        lambda path: load_config(path, ()),
+        lambda: [b"[match]\nparticles = 3\n[fill]\nreweighted = 2\n"],
+        "s.toml",
+    )
+    found["work.bin"] = Target(
+        lambda path: unpack(path.read_bytes(), "x"), lambda: [pack(arrays)], "w.bin", 3
+    )
+    found["note.json"] = Target(lambda path: unseal(path.read_bytes()), lambda: [seal(note)], "note.json", 2)
+    found["verdict.json"] = Target(
+        lambda path: Verdict.from_dict(_json(path)), lambda: [json.dumps(verdict).encode()], "v.json"
+    )
+    for name in ("rig.json", "summary.json", "timings.json", "checksums/store.json", "checksums/files.json"):
+        found[f"result {name}"] = _of_result(name)
+    for name in ("checksums/000000.moment.json", "result.zarr/zarr.json", "result.zarr/depth/zarr.json"):
+        found[f"result {name}"] = _of_result(name)
+    for name in ("depth", "picture_a"):
+        found[f"result chunk of {name}"] = _of_result(_chunk(name))
+    return found
+
+
+def _json(path: Path) -> object:
+    try:
+        return json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        return None
