@@ -295,3 +295,22 @@ def test_a_title_that_is_not_utf_8_does_not_matter(tmp_path: Path) -> None:
     assert b"Strasse" in data
     path.write_bytes(data.replace(b"Strasse", "Straße ".encode("latin-1")))
     assert len(Video(path)) == 3
+
+
+def test_a_frame_that_cannot_be_converted_is_one_sentence(tmp_path: Path) -> None:
+    """Little address space: FFmpeg cannot start the threads that convert."""
+    import av
+
+    from wideflow.video.colour import frame_grey, frame_rgb
+
+    class Refuses:
+        colorspace, width, height = 1, 8, 8
+        format = av.VideoFormat("yuv420p")
+        color_trc = 1
+
+        def reformat(self, *_: object, **__: object) -> None:
+            raise av.error.BlockingIOError(11, "Resource temporarily unavailable")
+
+    for convert in (lambda: frame_rgb(Refuses()), lambda: frame_grey(Refuses(), (4, 4))):
+        with pytest.raises(FileError, match="cannot be converted: resource temporarily unavailable"):
+            convert()

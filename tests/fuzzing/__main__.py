@@ -55,7 +55,7 @@ def _batch(name: str, target: Target, seed: int) -> str | None:
     there.close()
     content, said = b"", None
     while True:
-        if not here.poll(LONGEST + 15):
+        if not here.poll(120):
             said = f"takes longer than {LONGEST} s"
             break
         try:
@@ -87,6 +87,9 @@ def _work(target: Target, seed: int, report: Connection) -> None:
 
     chance = random.Random(seed)
     seeds = target.seeds()
+    with tempfile.TemporaryDirectory() as folder:
+        for seed_file in seeds:  # what is imported on the way is no part of a trial
+            try_file(target, seed_file, Path(folder))
     with open(f"/proc/{multiprocessing.current_process().pid}/statm") as file:
         size = int(file.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (size + MOST_MEMORY,) * 2)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from wideflow.errors import FileError
 
 # Numbers of ITU-T H.273
 _UNSPECIFIED = 2
@@ -53,7 +57,8 @@ def frame_rgb(frame: Any, dtype: type[np.generic] = np.uint8) -> NDArray[Any]:
 
 def frame_grey(frame: Any, size: tuple[int, int]) -> NDArray[np.uint8]:
     """Brightness of a decoded frame at (width, height) ``size``, in the orientation in which it is stored."""
-    return frame.reformat(size[0], size[1], "gray8", interpolation="AREA").to_ndarray()
+    with _told():
+        return frame.reformat(size[0], size[1], "gray8", interpolation="AREA").to_ndarray()
 
 
 def _bits(frame: Any) -> int:
@@ -64,9 +69,24 @@ def _reformatted(frame: Any, target: str) -> NDArray[Any]:
     source = _MATRICES.get(frame.colorspace)
     if source is None:
         source = _BT709 if min(frame.width, frame.height) >= _HD_HEIGHT else _BT601
-    if frame.format.name.startswith(("rgb", "bgr", "gbr", "gray", "pal")):
-        return frame.to_ndarray(format=target)
-    return frame.reformat(format=target, src_colorspace=source).to_ndarray()
+    with _told():
+        if frame.format.name.startswith(("rgb", "bgr", "gbr", "gray", "pal")):
+            return frame.to_ndarray(format=target)
+        return frame.reformat(format=target, src_colorspace=source).to_ndarray()
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """One sentence if a frame cannot be converted: it is damaged, or memory or threads are lacking."""
+    import av
+
+    try:
+        yield
+    except av.FFmpegError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise FileError(
+            f"a frame of a video cannot be converted: {reason}; free some memory, or copy the video again"
+        ) from error
 
 
 def _tone_mapped(encoded: NDArray[np.uint16], frame: Any) -> NDArray[np.float32]:
