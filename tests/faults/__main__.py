@@ -24,6 +24,7 @@ from faults.quick_job import Wish
 from faults.trial import check_served, fault_and_mend, mend, operations, scratch, suffer
 
 WISH = Wish()
+_WITH = {False: "", True: " with workers"}
 
 
 def main() -> None:
@@ -44,9 +45,10 @@ def main() -> None:
 def _every_operation(share: float, kinds: tuple[str, ...], workers: bool) -> None:
     with cluster(workers) as address, scratch() as folder:
         count = operations(WISH, folder / "count", address)
+        tried = range(0, count, max(1, round(1 / share)))
         for kind in kinds:
-            with _told(f"{kind} at {count} operations on a disk, {'with' if workers else 'without'} workers"):
-                for at in range(0, count, max(1, round(1 / share))):
+            with _told(f"{kind} at {len(tried)} of {count} operations on a disk{_WITH[workers]}"):
+                for at in tried:
                     with scratch() as own:
                         fault_and_mend(WISH, own / "out", kind, at, address)
 
@@ -54,13 +56,11 @@ def _every_operation(share: float, kinds: tuple[str, ...], workers: bool) -> Non
 def _every_operation_remotely(share: float, kinds: tuple[str, ...], workers: bool) -> None:
     with object_storage() as bucket, cluster(workers) as address:
         count = operations(WISH, f"{bucket}/count", address)
+        tried = range(0, count, max(1, round(1 / share)))
         for kind in kinds:
-            said = (
-                f"{kind} at {count} operations in object storage, {'with' if workers else 'without'} workers"
-            )
-            with _told(said):
-                for at in range(0, count, max(1, round(1 / share))):
-                    fault_and_mend(WISH, f"{bucket}/{kind}{at}{workers}", kind, at, address)
+            with _told(f"{kind} at {len(tried)} of {count} operations in object storage{_WITH[workers]}"):
+                for at in tried:
+                    fault_and_mend(WISH, f"{bucket}/{kind}{at}", kind, at, address)
 
 
 def _random_kills(kills: int, chance: random.Random) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from wideflow.errors import FileError
 from wideflow.storage.packed import Arrays, pack, unpack
 from wideflow.storage.place import Place
-from wideflow.storage.sealed import checksum, seal, unseal
+from wideflow.storage.sealed import seal, unseal
 
 LOG = logging.getLogger("wideflow")
 SMALL = ("sync", "check", "calibration")  # tasks whose files are notes alone
@@ -36,11 +36,10 @@ class Work:
         content = self.place.find(f"{_name(task, number, key)}.json")
         if content is None:
             return None
-        sealed = unseal(content)
-        if sealed is None:
+        note = unseal(content)
+        if note is None:
             LOG.warning("%s %d: what was noted of it is damaged; it is computed again", task, number)
-            return None
-        return dict(sealed["note"])
+        return note
 
     def save(
         self, task: str, number: int, key: str, note: dict[str, Any], arrays: Arrays | None = None
@@ -48,11 +47,9 @@ class Work:
         """Keep the result of a task, then note that it is done; what it had with another key goes."""
         folder, name = f"work/{task}", _name(task, number, key)
         old = [each for each in self.place.names(folder) if each.startswith(f"{number:06d}.")]
-        content = None if arrays is None else pack(arrays)
-        if content is not None:
-            self.place.write(f"{name}.bin", content)
-        arrays_checksum = None if content is None else checksum(content)
-        self.place.write(f"{name}.json", seal({"note": note, "arrays": arrays_checksum}))
+        if arrays is not None:
+            self.place.write(f"{name}.bin", pack(arrays))
+        self.place.write(f"{name}.json", seal(note))
         for each in old:
             if key not in each:
                 self.place.remove(f"{folder}/{each}")
