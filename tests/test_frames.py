@@ -13,12 +13,15 @@ from wideflow.cli import main
 from wideflow.evaluate.metrics import flow_scores, motion_scores
 from wideflow.files import write_rig
 from wideflow.handheld import HandheldScene, read_handheld
-from wideflow.pipeline import compute_step, store
-from wideflow.storage.result import ARRAYS, STEPS, Result
+from wideflow.pipeline import compute_step, outputs
+from wideflow.storage.result import Result
+from wideflow.storage.schema import ARRAYS
 from wideflow.synth import SynthConfig, render
 from wideflow.types import Camera, Rig, RigFrame, SceneFlow
 
 A, B = (320, 180), (240, 160)
+
+_STEPS = tuple(name for name, described in ARRAYS.items() if described.of_step)
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +137,7 @@ def test_frames_are_a_run_of_two_moments(tiny: HandheldScene, tmp_path: Path) ->
     assert main(["frames", *paths(tiny), *known, "-o", str(tmp_path / "frames")]) in (0, 3)
     one, two = Result(tmp_path / "run"), Result(tmp_path / "frames")
     for name in ARRAYS:
-        for t in range(2 - (name in STEPS)):
+        for t in range(2 - (name in _STEPS)):
             assert getattr(one, name)(t).tobytes() == getattr(two, name)(t).tobytes(), (name, t)
     assert (tmp_path / "run/rig.json").read_bytes() == (tmp_path / "frames/rig.json").read_bytes()
     assert one.timings["frames"][0].keys() == two.timings["frames"][0].keys()
@@ -196,17 +199,17 @@ def test_a_full_disk_keeps_the_older_result(
     tiny: HandheldScene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     step = compute_step(tuple(four(tiny)), (tiny.rig.frame(0), tiny.rig.frame(1)))
-    store.write_step(tmp_path, step)
+    outputs.write_step(tmp_path, step)
     before = Result(tmp_path).depth(1)
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(store.Store, "put", full)
-    with pytest.raises(wideflow.WideflowError, match="No space left on device"):
-        store.write_step(tmp_path, step)
+    monkeypatch.setattr("wideflow.storage.disk.Disk.sync", full)
+    with pytest.raises(wideflow.WideflowError, match="the disk is full"):
+        outputs.write_step(tmp_path, step)
     assert np.array_equal(Result(tmp_path).depth(1), before, equal_nan=True)
-    assert not list(tmp_path.glob(".result*"))
+    assert [path.name for path in tmp_path.glob(".*")] == [".lock"]
 
 
 def test_a_result_gives_its_arrays_on_demand(scene: HandheldScene, result: Path) -> None:
