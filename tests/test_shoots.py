@@ -94,7 +94,10 @@ def test_scores_of_depth_are_shares_of_trusted_pixels_up_to_scale(clips: Path, t
     found = score_depth(Result(tmp_path / "out"), filmed.cameras[0], tmp_path, truth)
     wanted = {"trusted": 72 / 96, "sure": 40 / 96, "off20": 16 / 72, "off5": 16 / 72, "off1": 36 / 72}
     wanted["within1"] = 16 / 40
+    claimed, right = (np.array(found.pop(name)) for name in ("claimed", "right"))
     assert found == pytest.approx(wanted, abs=0.02)
+    assert (claimed > 0).tolist() == [False, True, False, False, False, False, True, False, False, True]
+    assert right[[6, 9]] / claimed[[6, 9]] == pytest.approx([20 / 32, 16 / 40], abs=0.02)
 
 
 def test_list_has_both_halves_and_every_kind() -> None:

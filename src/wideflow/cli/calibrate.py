@@ -83,9 +83,9 @@ def run(
     import numpy as np
 
     from wideflow.files import read_intrinsics, read_rig, write_bytes, write_rig
-    from wideflow.files.place import make_folder
-    from wideflow.pipeline.moments import choose_pairs
+        from wideflow.pipeline.moments import choose_pairs
     from wideflow.pipeline.prepare import described_sync
+    from wideflow.storage.place import make_folder
     from wideflow.verdict import Verdict
     from wideflow.verdict.judge import calibration_doubts, sync_finding
     from wideflow.video.read import Video
