@@ -83,7 +83,7 @@ def run(
     import numpy as np
 
     from wideflow.files import read_intrinsics, read_rig, write_bytes, write_rig
-        from wideflow.pipeline.moments import choose_pairs
+    from wideflow.pipeline.moments import choose_pairs
     from wideflow.pipeline.prepare import described_sync
     from wideflow.storage.place import make_folder
     from wideflow.verdict import Verdict
