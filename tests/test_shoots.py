@@ -89,7 +89,7 @@ def test_scores_of_depth_are_shares_of_trusted_pixels_up_to_scale(clips: Path, t
         sky = replace(real, depth=np.where(column < 4, np.nan, depth).astype(np.float32))
         write_truth(tmp_path / name, sky)
         factor = np.select([column < 4, column < 24, column < 60, column < 72], [1.0, 1.03, 1.0, 2.0], 5.0)
-        confidence = np.select([column < 40, column < 72], [0.9, 0.6], 0.1) + 0 * depth
+        confidence = np.select([column < 40, column < 72], [0.95, 0.65], 0.15) + 0 * depth
         put_moment(store, t, depth=(7 * factor * depth).astype(np.float32), confidence=confidence)
     found = score_depth(Result(tmp_path / "out"), filmed.cameras[0], tmp_path, truth)
     wanted = {"trusted": 72 / 96, "sure": 40 / 96, "off20": 16 / 72, "off5": 16 / 72, "off1": 36 / 72}
