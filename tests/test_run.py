@@ -18,6 +18,7 @@ import xarray
 
 import room
 import wideflow
+from faults.places import object_storage
 from wideflow.cli import main
 from wideflow.config import Config, load_config
 from wideflow.files import write_rig
@@ -269,33 +270,16 @@ def test_a_full_disk_is_one_sentence_and_loses_nothing(
     assert_same(out, whole)
 
 
-def test_a_store_behind_a_url(clip: tuple[Path, Rig], whole: Path, tmp_path: Path) -> None:
+def test_a_store_behind_a_url(clip: tuple[Path, Rig], whole: Path) -> None:
     """A real S3 server on this machine."""
     pytest.importorskip("s3fs", reason="needs the extra cloud")
-    server_module = pytest.importorskip("moto.server", reason="needs moto's server")
-    import boto3
-
-    server = server_module.ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    environment = {
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            for name, value in environment.items():
-                patch.setenv(name, value)
-            boto3.client("s3").create_bucket(Bucket="films")
-            url = "s3://films/one"
-            assert main([*arguments(clip[0], url), "-q"]) == 0
-            found, expected = Result(url), Result(whole)
-            for t in range(3):
-                assert found.depth(t).tobytes() == expected.depth(t).tobytes()
-            assert found.motion(1).tobytes() == expected.motion(1).tobytes()
-            assert found.place.names("lock") == []
-            assert b"done: 3 moments" in found.place.read("log.txt")
-    finally:
-        server.stop()
+    pytest.importorskip("moto.server", reason="needs moto's server")
+    with object_storage() as bucket:
+        url = f"{bucket}/one"
+        assert main([*arguments(clip[0], url), "-q"]) == 0
+        found, expected = Result(url), Result(whole)
+        for t in range(3):
+            assert found.depth(t).tobytes() == expected.depth(t).tobytes()
+        assert found.motion(1).tobytes() == expected.motion(1).tobytes()
+        assert found.place.names("lock") == []
+        assert b"done: 3 moments" in found.place.read("log.txt")

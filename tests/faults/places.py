@@ -13,8 +13,10 @@ from uuid import uuid4
 def object_storage() -> Iterator[str]:
     """URL of an empty bucket of a real S3 server on this machine."""
     import boto3
+    import s3fs
     from moto.server import ThreadedMotoServer
 
+    s3fs.S3FileSystem.clear_instance_cache()  # it would go on asking a server that has ended
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
@@ -30,6 +32,7 @@ def object_storage() -> Iterator[str]:
             boto3.client("s3").create_bucket(Bucket=bucket)
             yield f"s3://{bucket}"
     finally:
+        s3fs.S3FileSystem.clear_instance_cache()
         server.stop()
 
 
