@@ -22,6 +22,7 @@ from wideflow.pipeline import run as run_module
 from wideflow.pipeline.moment import FilledFlow, LastMoment, MatchedFlow, Pictures, RefinedFlows
 from wideflow.pipeline.plan import Plan
 from wideflow.pipeline.prepare import Job
+from wideflow.pipeline.step import Step
 from wideflow.storage.result import Result
 from wideflow.storage.schema import ARRAYS, OPTIONAL, spec
 from wideflow.types import Camera, Rig, RigFrame, SceneFlow, View
@@ -174,6 +175,13 @@ def run_quickly(wish: Wish, out: Path | str, workers: str | None = None) -> Resu
     silent = lambda *_: None  # noqa: E731
     with quick_stages(wish), patch.object(run_module, "make_plan", lambda *_: (plan, found)):
         return run_module.run_job(job, None, workers, False, silent)
+
+
+def quick_step() -> Step:
+    """What `wideflow frames` computes of four pictures."""
+    first, last = (_pictures(lambda t=t: (np.uint8([t]), np.uint8([t])), None) for t in range(2))
+    scenes = _scene(SceneFlow, 1)(first), _scene(LastMoment, 1)(last)
+    return Step(*scenes, (first, last), make_plan(Wish(moments=2), "").rig)
 
 
 def served(out: Path | str) -> dict[str, bytes]:

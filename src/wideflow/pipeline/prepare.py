@@ -23,9 +23,10 @@ from wideflow.pipeline.plan import Plan
 from wideflow.pipeline.timings import Seconds, clock
 from wideflow.pipeline.undistort import ideal_rig
 from wideflow.progress import Progress
+from wideflow.storage.lock import Claim
 from wideflow.storage.place import Place
 from wideflow.storage.versions import made_by
-from wideflow.storage.work import Work
+from wideflow.storage.work import STEPS, Work
 from wideflow.sync import FramePairs, Sync, pair_frames, synchronise
 from wideflow.types import Camera, Rig, RigFrame
 from wideflow.verdict import Finding, findings_from, require_trust
@@ -85,7 +86,7 @@ class Job:
     discard_work: bool = False
 
 
-def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
+def make_plan(job: Job, progress: Progress, claim: Claim | None = None) -> tuple[Plan, dict[str, Any]]:
     """Synchronise and calibrate, unless that is done, and choose the moments.
 
     Returns
@@ -100,7 +101,7 @@ def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
     RefusedError
         A result would not be worth its time; what was found is kept for a job that goes on anyway.
     """
-    work = Work(Place(job.out))
+    work = Work(Place(job.out), claim)
     videos = tuple(Video(path, job.fps if path.is_dir() else None) for path in (job.a, job.b))
     require_two_clips(job.a, job.b)
     contents = content_hash(job.a), content_hash(job.b)
@@ -283,7 +284,7 @@ def _calibrated(
         if job.rig is not None:
             found = Calibration(fit_rig(job.rig, *videos), check_rig(job.rig, *videos, pairs, told))
         else:
-            folder = f"{work.place}/work/calibration_steps"
+            folder = f"{work.place}/work/{STEPS}"
             found = calibrate(*videos, pairs, job.intrinsics, job.config.calibrate, folder, told)
         factor = 1.0 if job.scale is None else job.scale / baseline(*found.rig.frames[0].views)
         rigs = [scaled(rig, factor) for rig in (found.rig, *found.alternatives)]

@@ -29,11 +29,12 @@ from wideflow.pipeline.schedule import run_here, run_on_cluster
 from wideflow.pipeline.tasks import noted
 from wideflow.pipeline.timings import Seconds, timings, total
 from wideflow.progress import Progress
+from wideflow.storage.checked_files import write_files
 from wideflow.storage.lock import locked
 from wideflow.storage.place import Place
 from wideflow.storage.result import Result
 from wideflow.storage.schema import OPTIONAL
-from wideflow.storage.store import Store, write_files
+from wideflow.storage.store import Store
 from wideflow.storage.versions import made_by
 from wideflow.storage.work import Work
 from wideflow.types import Camera, Rig
@@ -144,8 +145,9 @@ def run_job(job: Job, workers: int | None, cluster: str | None, report: bool, pr
     with locked(place) as claim, _logged(place):
         place.sweep()
         LOG.info("wideflow %s: '%s' and '%s' into '%s'", __version__, job.a, job.b, job.out)
-        plan, found = make_plan(job, progress)
+        plan, found = make_plan(job, progress, claim)
         plan = replace(plan, claim=claim)
+        claim.check(place)
         state, summary = _begin(place, plan, job, found, progress)
         notes = _notes_of_others(plan, state.tasks)
 
@@ -158,7 +160,8 @@ def run_job(job: Job, workers: int | None, cluster: str | None, report: bool, pr
         else:
             run_on_cluster(plan, state.tasks, cluster, workers or 1, progress, done)
         told = timings(found["seconds"], _seconds(notes))
-        place.write("timings.json", json.dumps(told, indent=1).encode())
+        claim.check(place)
+        write_files(place, {"timings.json": json.dumps(told, indent=1).encode()})
         summary["moments"]["unmatched"] = _unmatched(notes)
         summary["made"] = _made(notes)
         result = conclude(job.out, summary)
@@ -186,7 +189,6 @@ def _begin(
             warnings.warn(reason, stacklevel=2)
     Store.create(place, len(plan), plan.rig.cameras, plan.keep)
     require_space(place, plan, state.tasks, progress)
-    write_files(place, {"rig.json": rig_to_bytes(plan.rig), "filmed.json": rig_to_bytes(plan.filmed)})
     report = found["calibration"]
     summary = {
         "inputs": {"a": job.a.name, "b": job.b.name},
@@ -201,7 +203,8 @@ def _begin(
         "settings": asdict(job.config),
         "versions": _versions(),
     }
-    place.write("summary.json", json.dumps(summary, indent=1).encode())
+    files = {"rig.json": rig_to_bytes(plan.rig), "filmed.json": rig_to_bytes(plan.filmed)}
+    write_files(place, files | {"summary.json": json.dumps(summary, indent=1).encode()})
     return state, summary
 
 

@@ -42,6 +42,12 @@ def pack(arrays: Arrays) -> bytes:
     return _MAGIC + hashlib.blake2b(rest, digest_size=16).digest() + rest
 
 
+def is_whole(data: bytes) -> bool:
+    """Whether this is what `pack` gave, every bit of it."""
+    digest = hashlib.blake2b(data[_BODY:], digest_size=16).digest()
+    return data.startswith(_MAGIC) and digest == data[len(_MAGIC) : _BODY]
+
+
 def unpack(data: bytes, name: str) -> Arrays:
     """The arrays of `pack`; ``name`` is for the message.
 
@@ -52,11 +58,10 @@ def unpack(data: bytes, name: str) -> Arrays:
     """
     if not data.startswith(_MAGIC):
         raise FileError(f"'{name}' does not hold arrays of this version; it is computed again")
-    rest = data[_BODY:]
-    if hashlib.blake2b(rest, digest_size=16).digest() != data[len(_MAGIC) : _BODY]:
+    if not is_whole(data):
         raise FileError(f"'{name}' is damaged; it is computed again")
     try:
-        return _unpacked(rest)
+        return _unpacked(data[_BODY:])
     except (ValueError, TypeError, RuntimeError, KeyError, MemoryError, RecursionError) as error:
         # only what was made to deceive has the right checksum and comes here
         raise FileError(f"'{name}' is damaged; it is computed again") from error

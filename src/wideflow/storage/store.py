@@ -36,7 +36,6 @@ NAME = "result.zarr"
 _FIRST = 2  # format that has checksums
 _NOTES = "checksums"
 _ABOUT = f"{_NOTES}/store.json"
-_FILES = f"{_NOTES}/files.json"
 
 
 class Store:
@@ -250,31 +249,6 @@ def take_over(place: Place, part: Place) -> None:
     place.rename(f"{part.folder.name}/{NAME}", NAME)
     place.remove(_NOTES)
     place.rename(f"{part.folder.name}/{_NOTES}", _NOTES)
-
-
-def write_files(place: Place, files: Mapping[str, bytes]) -> None:
-    """Write files of a result that are checked whenever they are read."""
-    place.remove(_FILES)
-    for name, content in files.items():
-        place.write(name, content)
-    place.write(_FILES, seal({name: checksum(content) for name, content in files.items()}))
-
-
-def read_file(place: Place, name: str) -> bytes:
-    """A file of a result.
-
-    Raises
-    ------
-    DamagedError
-        It is not as it was written.
-    FileError
-        It is missing or cannot be read.
-    """
-    content = place.read(name)
-    known = unseal(place.find(_FILES)) or {}
-    if name in known and known[name] != checksum(content):
-        raise DamagedError(f"'{place}/{name}' is damaged; start the run again, which writes it anew")
-    return content
 
 
 def unknown_arrays(store: Store, names: Iterable[str]) -> dict[str, NDArray[Any]]:
