@@ -305,6 +305,22 @@ def test_work_is_discarded_if_asked_for(folder: Path) -> None:
     assert list((folder / "out" / "work").rglob("*.bin")) == []
 
 
+def test_a_moment_that_is_removed_meanwhile_is_told(folder: Path) -> None:
+    put = Store.put
+
+    def late(self: Store, slot: str, t: int, *values: object) -> None:
+        put(self, slot, t, *values)
+        if (slot, t) == ("moment", 1):  # a worker of an earlier run wakes up
+            self.forget("moment", 0)
+
+    with (
+        patch.object(Store, "put", late),
+        pytest.raises(FileError, match="moment 0 of .* is missing, though"),
+    ):
+        run_quickly(WISH, folder / "out")
+    run_again(folder / "out")
+
+
 def test_too_little_disk_is_told_at_the_start(folder: Path) -> None:
     with patch.object(Place, "free", lambda self: 1000), pytest.raises(FileError) as error:
         run_quickly(WISH, folder / "out")

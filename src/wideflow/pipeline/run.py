@@ -18,10 +18,11 @@ from typing import Any
 
 from wideflow import __version__
 from wideflow.config import Config
-from wideflow.errors import InputError, WideflowError
+from wideflow.errors import FileError, InputError, WideflowError
 from wideflow.files.rig import rig_to_bytes
 from wideflow.pipeline.conclude import conclude
 from wideflow.pipeline.forecast import require_space
+from wideflow.pipeline.order import STAGE
 from wideflow.pipeline.plan import Plan, Task
 from wideflow.pipeline.prepare import Job, make_plan
 from wideflow.pipeline.resume import Survey, survey
@@ -159,6 +160,7 @@ def run_job(job: Job, workers: int | None, cluster: str | None, report: bool, pr
             run_here(plan, state.tasks, progress, done)
         else:
             run_on_cluster(plan, state.tasks, cluster, workers or 1, progress, done)
+        _require_all(plan)
         told = timings(found["seconds"], _seconds(notes))
         claim.check(place)
         write_files(place, {"timings.json": json.dumps(told, indent=1).encode()})
@@ -212,6 +214,16 @@ def _notes_of_others(plan: Plan, tasks: tuple[Task, ...]) -> dict[Task, dict[str
     """What was noted of the tasks that need not be done; nothing of flows that were discarded."""
     others = [task for task in plan.tasks() if task not in set(tasks)]
     return {task: note for task in others if (note := noted(plan, task)) is not None}
+
+
+def _require_all(plan: Plan) -> None:
+    """Look once more whether all moments are there: worker processes of a run that has ended may write late."""
+    for task in plan.tasks():
+        if STAGE[task.name].kept == "result" and noted(plan, task) is None:
+            raise FileError(
+                f"moment {task.t} of '{plan.out}' is missing, though it was computed; another run may have "
+                "removed it; start the run again"
+            )
 
 
 def _made(notes: dict[Task, dict[str, Any]]) -> dict[str, Any]:

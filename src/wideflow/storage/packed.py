@@ -77,7 +77,7 @@ def _unpacked(rest: bytes) -> Arrays:
         bytes_in_all = math.prod(shape) * dtype.itemsize
         if dtype.kind not in _KINDS or not 0 <= bytes_in_all <= _MAX_BYTES or min(shape, default=0) < 0:
             raise ValueError(name)
-        plain = np.empty(bytes_in_all, np.uint8)
+        plain = np.zeros(bytes_in_all, np.uint8)  # a frame that was made to deceive may be shorter
         if bytes_in_all:
             Zstd().decode(rest[start : start + size], plain)
         arrays[str(name)] = plain.reshape(dtype.itemsize, -1).T.copy().view(dtype).reshape(shape)

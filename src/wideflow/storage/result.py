@@ -54,6 +54,9 @@ class Result:
         self.rig: Rig = rig_from_bytes(read_file(self.place, "rig.json"), f"{where}/rig.json")
         checked = self.place.exists("checksums/store.json")
         self.store = Store.open(self.place) if checked else UncheckedStore(self.place)
+        sizes = self.store.sizes
+        if sizes is not None and sizes != (self.size_a, self.size_b):
+            raise DamagedError(f"'{where}' has a rig.json of other cameras; start the run again")
 
     def __len__(self) -> int:
         """Moments."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.errors import DamagedError, FileError
+from wideflow.storage.believable import is_about, is_note
 from wideflow.storage.lock import Claim
 from wideflow.storage.place import Place
 from wideflow.storage.schema import (
@@ -168,7 +169,8 @@ class Store:
 
     def noted(self, slot: str, t: int) -> dict[str, Any] | None:
         """ "key", "arrays" with their checksums, and "note" of a moment that was written; else None."""
-        return unseal(self.place.find(_note_path(slot, t)))
+        found = unseal(self.place.find(_note_path(slot, t)))
+        return found if found is not None and is_note(found) else None
 
     def note(self, slot: str, t: int, key: str, names: Iterable[str] = ()) -> dict[str, Any] | None:
         """What was noted of a moment that was written with this key and has these arrays; else None."""
@@ -194,8 +196,8 @@ class Store:
         try:
             if chunk is not None:
                 return decode(name, self.sizes, chunk)
-        except (ValueError, RuntimeError, TypeError):
-            pass  # of another schema
+        except (ValueError, RuntimeError, TypeError, MemoryError):
+            pass  # of another schema, or made to deceive
         raise DamagedError(
             f"{name} of moment {t} in '{self.place}' is damaged; start the run again, which computes it anew"
         )
@@ -263,7 +265,9 @@ def unknown_arrays(store: Store, names: Iterable[str]) -> dict[str, NDArray[Any]
 def _about(place: Place) -> dict[str, Any] | None:
     """What is known of the store of a place, "format" above all: 0 if it is only the beginning of one."""
     about = unseal(place.find(_ABOUT))
-    if about is not None and about["format"] > FORMAT:
+    if about is None or not is_about(about):
+        return None
+    if about["format"] > FORMAT:
         raise FileError(
             f"'{place}' was written by a newer version of Wideflow (format {about['format']}; this one knows "
             f"formats up to {FORMAT}); install that version, or choose another folder"
