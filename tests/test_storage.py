@@ -240,9 +240,25 @@ def test_check_result_lists_what_is_wrong(out: Path, capsys: pytest.CaptureFixtu
     assert main(["check-result", str(out / "nothing")]) == 2
 
 
-def test_an_empty_name_is_not_the_root_of_the_disk(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "a.mp4", "b.mp4", "-o", ""]) == 2
-    assert "empty" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "a.mp4", "b.mp4", "-o", ""],
+        ["run", "a.mp4", "b.mp4", "--out="],
+        ["demo", "-o", ""],
+        ["synth", ""],
+        ["export", "out", "--to", "ply", "-o", ""],
+    ],
+)
+def test_an_empty_name_is_neither_the_root_of_the_disk_nor_this_folder(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert "is empty; give a name" in said
+    assert said.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
     with pytest.raises(FileError, match="empty"):
         Place("")
 
@@ -315,7 +331,7 @@ def test_a_moment_that_is_removed_meanwhile_is_told(folder: Path) -> None:
 
     with (
         patch.object(Store, "put", late),
-        pytest.raises(FileError, match="moment 0 of .* is missing, though"),
+        pytest.raises(FileError, match=r"moment 0 of .* is missing, though"),
     ):
         run_quickly(WISH, folder / "out")
     run_again(folder / "out")

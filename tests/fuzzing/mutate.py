@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 import struct
@@ -52,7 +53,7 @@ def _shake(value: Any, chance: random.Random) -> Any:
         else:
             value[key] = _shake(value[key], chance)
         return value
-    return chance.choice(_VALUES)
+    return copy.deepcopy(chance.choice(_VALUES))
 
 
 def _flip(data: bytearray, chance: random.Random) -> None:

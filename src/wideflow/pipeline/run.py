@@ -217,7 +217,7 @@ def _notes_of_others(plan: Plan, tasks: tuple[Task, ...]) -> dict[Task, dict[str
 
 
 def _require_all(plan: Plan) -> None:
-    """Look once more whether all moments are there: worker processes of a run that has ended may write late."""
+    """Look once more whether all moments are there: workers of a run that has ended may write late."""
     for task in plan.tasks():
         if STAGE[task.name].kept == "result" and noted(plan, task) is None:
             raise FileError(

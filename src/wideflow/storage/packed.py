@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ Arrays = dict[str, NDArray[Any]]
 _MAGIC = b"wideflow arrays 2\n"
 _BODY = len(_MAGIC) + 16
 _KINDS = "biufU"  # of dtypes: nothing that runs code when it is read
+_DTYPE = re.compile(rf"[<>|][{_KINDS}]\d{{1,4}}")
 _MAX_BYTES = 2**32  # of one array
 _LEVEL = 3  # of zstd: 4 does not make them smaller
 
@@ -73,6 +75,8 @@ def _unpacked(rest: bytes) -> Arrays:
     arrays: Arrays = {}
     start = 4 + int.from_bytes(rest[:4], "little")
     for name, kind, shape, size in json.loads(rest[4:start]):
+        if not _DTYPE.fullmatch(str(kind)):  # NumPy would take much else for one, Python's syntax among it
+            raise ValueError(name)
         dtype = np.dtype(str(kind))
         bytes_in_all = math.prod(shape) * dtype.itemsize
         if dtype.kind not in _KINDS or not 0 <= bytes_in_all <= _MAX_BYTES or min(shape, default=0) < 0:
