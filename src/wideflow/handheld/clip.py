@@ -1,9 +1,9 @@
 """Two rendered videos with their truth: where both cameras were at each of their pictures, and what A saw.
 
-``truth.json`` lists ``cameras`` [camera][own frame] of K, R, t, the pictures per second (``fps``, and ``fps_b`` if B
-has another rate), ``offset_seconds`` by which B started later, and the lenses: ``distortion`` and ``sizes`` of each
-camera, or one ``k1`` and one ``size`` for both. ``gt0_{t}.npz`` belongs to A's frame t: its ideal picture, that of a
-pinhole with the same K. Truth of some frames is enough.
+``truth.json`` lists ``cameras`` [camera][own frame] of K, R, t, the pictures per second (``fps``, and
+``fps_b`` if B has another rate), ``offset_seconds`` by which B started later, and the lenses: ``distortion``
+and ``sizes`` of each camera, or one ``k1`` and one ``size`` for both. ``gt0_{t}.npz`` belongs to A's frame t:
+its ideal picture, that of a pinhole with the same K. Truth of some frames is enough.
 """
 
 from __future__ import annotations
@@ -88,7 +88,9 @@ def find_clips(root: AnyPath) -> list[Clip]:
         return [read_clip(folder)]
     found = sorted(path for path in folder.iterdir() if is_clip(path)) if folder.is_dir() else []
     if not found:
-        raise FileError(f"'{root}' holds no clips with truth; give a folder of 'wideflow synth --suite video'")
+        raise FileError(
+            f"'{root}' holds no clips with truth; give a folder of 'wideflow synth --suite video'"
+        )
     return [read_clip(path) for path in found]
 
 

@@ -47,7 +47,9 @@ def read_truth(path: AnyPath) -> Truth:
     )
 
 
-def read_arrays(path: AnyPath, wanted: tuple[str, ...], welcome: tuple[str, ...] = ()) -> dict[str, NDArray[Any]]:
+def read_arrays(
+    path: AnyPath, wanted: tuple[str, ...], welcome: tuple[str, ...] = ()
+) -> dict[str, NDArray[Any]]:
     """Pictures of numbers out of any ``.npz``: all those ``wanted``, and those ``welcome`` that it has.
 
     Raises

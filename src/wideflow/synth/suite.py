@@ -1,4 +1,4 @@
-"""The handheld benchmark: a fixed set of scenes, one difficulty varied at a time; and the clips of its video track.
+"""The handheld benchmark: fixed scenes, one difficulty varied at a time, and the clips of its video track.
 
 Rendering it again gives the same bits on the same machine. A scene that is finished is skipped, so an
 interrupted run goes on where it stopped.
@@ -57,11 +57,13 @@ def render_suite(
     Parameters
     ----------
     out : path
+        Created if need be.
     size : (width, height), optional
         Of the pictures; that of `SIZES` unless given.
     progress : callable
         Told (scenes done, scenes in all, what comes next).
     threads : int, optional
+        All cores unless given.
     name : {"scenes", "video"}
         Scenes of two frames, or clips.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,12 +29,14 @@ class Pixels:
     ----------
     known : bool
         There is something: not the sky.
+    found : bool
+        The method gave it a depth.
     seen : bool
         B sees it at this moment.
     moving : bool
         It moves by itself.
     error : float32
-        Of depth as a share, after the clip's scale; infinite where nothing was found. The sky has no right depth.
+        Of depth as a share, after the clip's scale; infinite where nothing was found, and in the sky.
     motion_error, motion_true, depth_true : float32
         World units of the truth; NaN where there is no motion to the next frame.
     change : float32
@@ -44,6 +47,7 @@ class Pixels:
     """
 
     known: Mask
+    found: Mask
     seen: Mask
     moving: Mask
     error: Values
@@ -81,7 +85,9 @@ def collect(clip: Clip, answer: Answer) -> tuple[Pixels, list[int]]:
             f"no frame of '{clip.path}' with truth was worked on; it has truth of "
             f"{', '.join(map(str, sorted(times)[:40]))}"
         )
-    moments = {frame: _moment(clip.truth(frame), answer.read(frame), clip.views[0][frame]) for frame in frames}
+    moments = {
+        frame: _moment(clip.truth(frame), answer.read(frame), clip.views[0][frame]) for frame in frames
+    }
     following = dict(zip(answer.frames, answer.frames[1:], strict=False))
     for frame, later in following.items():
         if frame in moments and later in moments:
@@ -96,14 +102,16 @@ def collect(clip: Clip, answer: Answer) -> tuple[Pixels, list[int]]:
     wrong = np.nan_to_num(np.linalg.norm(found / scale - true, axis=1), nan=np.inf)
     joined["motion_error"] = np.where(asked, wrong, np.nan)
     joined["motion_true"] = np.linalg.norm(true, axis=1)
-    masks = {name: joined[name].astype(bool) for name in ("known", "seen", "moving")}
-    values = {each.name: joined[each.name].astype(np.float32) for each in fields(Pixels) if each.name not in masks}
-    return Pixels(**masks, **values), frames
+    masks: dict[str, Any] = {name: joined[name].astype(bool) for name in ("known", "found", "seen", "moving")}
+    values = {
+        each.name: joined[each.name].astype(np.float32) for each in fields(Pixels) if each.name not in masks
+    }
+    return Pixels(**(masks | values)), frames
 
 
 _NAMES = (
-    "known", "seen", "moving", "ratio", "depth_true", "change", "confidence", "confidence_5", "found_moving",
-    "source",
+    "known", "found", "seen", "moving", "ratio", "depth_true", "change", "confidence", "confidence_5",
+    "found_moving", "source",
 )  # fmt: skip
 
 
@@ -122,13 +130,16 @@ def _moment(truth: Truth, found: Found, view: View) -> dict[str, NDArray[np.floa
     asked = known & (found.motion is not None)
     return {
         "known": known,
+        "found": np.isfinite(found.depth) & (found.depth > 0),
         "seen": truth.stereo_visible & known,
         "moving": known & (length > MOVED),
         "ratio": np.asarray(found.depth / truth.depth, np.float32),
         "depth_true": truth.depth,
         "change": nothing,
         "asked": asked,
-        "motion": np.asarray(np.stack([nothing] * 3, 2) if found.motion is None else found.motion, np.float32),
+        "motion": np.asarray(
+            np.stack([nothing] * 3, 2) if found.motion is None else found.motion, np.float32
+        ),
         "true_motion": np.asarray(motion @ view.R.T, np.float32),
         **{name: nothing if value is None else value.astype(np.float32) for name, value in told.items()},
     }
