@@ -89,7 +89,7 @@ def run(
     if suite is not None and out is None and suite not in SIZES:
         suite, out = "scenes", Path(suite)  # the name of the first suite may be left out
     if out is None:
-        raise InputError("OUT is missing; give the name of a folder for what is rendered")
+        raise InputError("missing argument 'OUT'; see 'wideflow synth --help'")
     chosen = None if size is None else parse_size("--size", size)
     config = SynthConfig(
         angle=angle,
