@@ -218,7 +218,7 @@ def test_frames_are_a_slice() -> None:
 
 
 def test_a_length_in_the_picture_is_measured() -> None:
-    from wideflow.pipeline.known_length import measure_length
+    from wideflow.pipeline.before.known_length import measure_length
 
     views = true_rig(1).frames[0].views
     pictures = tuple(room.picture(view, 0.0).astype(np.float32) / 255 for view in views)
