@@ -187,7 +187,7 @@ def served(out: Path | str) -> dict[str, bytes]:
         return {}
     found = {"rig": b"".join(_bytes(frame) for frame in result.rig.frames)}
     for t in range(len(result)):
-        for name in (*ARRAYS, *result.kept):
+        for name in result.store.names:
             if t < spec(name).shape(len(result), SIZES)[0]:
                 try:
                     found[f"{name} {t}"] = result.array(name, t).tobytes()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from wideflow.pipeline.step.order import STAGE
 from wideflow.pipeline.tasks.do import noted
 from wideflow.pipeline.tasks.plan import Plan, Task
+from wideflow.storage.schema import ARRAYS
 from wideflow.storage.store import Store
 
 
@@ -72,8 +73,10 @@ def _cause(plan: Plan, task: Task, store: Store) -> str | None:
             gives = "gives" if len(newer) == 1 else "give"
             return f"{' and '.join(newer)} of this version {gives} other values"
         return "the settings, the frames or the cameras have changed"
-    if not set(plan.arrays(task)) <= set(noted["arrays"]):
-        return "more arrays are asked for"
+    more = [name for name in plan.arrays(task) if name not in noted["arrays"]]
+    if more:
+        new = [name for name in more if name in ARRAYS]
+        return f"this version stores {' and '.join(new)} too" if new else "more arrays are asked for"
     return store.damage(slot, t)
 
 
