@@ -58,7 +58,7 @@ def test_the_present_format_is_among_them() -> None:
 @contextmanager
 def with_weather() -> Iterator[None]:
     """A version whose results have one array more."""
-    stored_arrays = tasks.stored_arrays
+    stored_arrays = do.stored_arrays
 
     def more(value: object, names: tuple[str, ...]) -> dict[str, np.ndarray]:
         arrays = stored_arrays(value, names)
