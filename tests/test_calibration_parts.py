@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import room
 from wideflow import Rig, Video
 from wideflow.calibration import scaled, smoothed, with_baseline
-from wideflow.calibration.keyframes import choose_keyframes
-from wideflow.calibration.lens import first_lenses, focal_in_notes
 from wideflow.calibration.report import CalibrationReport, doubts_about
+from wideflow.calibration.sightings.keyframes import choose_keyframes
+from wideflow.calibration.solving.lens import first_lenses, focal_in_notes
 from wideflow.cli.calibrate import parse_frames
 from wideflow.errors import InputError
 from wideflow.files.fingerprint import fingerprint
