@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from wideflow.errors import FileError
+from wideflow.errors import DamagedError, FileError
 from wideflow.files.disk import AnyPath
 from wideflow.files.rig import rig_from_bytes
 from wideflow.progress import Progress
 from wideflow.storage.place import Place
-from wideflow.storage.schema import ARRAYS, SLOTS, spec
+from wideflow.storage.schema import SLOTS, arrays_of, spec
 from wideflow.storage.store import NAME, Store, read_file
 from wideflow.storage.unchecked import UncheckedStore
 
@@ -62,7 +62,10 @@ def check_result(where: AnyPath, progress: Progress = lambda done, total, text: 
     if store is None:
         if place.exists("checksums/store.json"):
             return Checked(0, 0, (*problems, "checksums/store.json is damaged, or of a run that was ended"))
-        return _unchecked(place, problems, progress)
+        try:
+            return _unchecked(place, problems, progress)
+        except DamagedError as error:
+            return Checked(0, 0, (*problems, str(error)), checksums=False)
     problems += _wrong_metadata(store)
     whole = 0
     for t in range(store.moments):
@@ -83,7 +86,7 @@ def check_result(where: AnyPath, progress: Progress = lambda done, total, text: 
 
 def _expected(store: Store, name: str, t: int) -> bool:
     """Whether every moment t of such a result has this array."""
-    return name in ARRAYS and t < store.moments - spec(name).of_step
+    return name in arrays_of(store.form) and t < store.moments - spec(name).of_step
 
 
 def _wrong_files(place: Place) -> list[str]:
@@ -119,8 +122,8 @@ def _unchecked(place: Place, problems: list[str], progress: Progress) -> Checked
     store, whole = UncheckedStore(place), 0
     for t in range(store.moments):
         progress(t, store.moments, f"moment {t}")
-        for name, described in ARRAYS.items():
-            if t < store.moments - described.of_step:
+        for name in store.names:
+            if t < store.moments - spec(name).of_step:
                 try:
                     store.get(name, t)
                     whole += 1

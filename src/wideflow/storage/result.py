@@ -14,7 +14,7 @@ from wideflow.files.disk import AnyPath
 from wideflow.files.rig import rig_from_bytes
 from wideflow.geometry import optical_axis_angle, points_from_depth
 from wideflow.storage.place import Place
-from wideflow.storage.schema import spec
+from wideflow.storage.schema import ARRAYS, OPTIONAL, spec
 from wideflow.storage.store import NAME, Store, read_file
 from wideflow.storage.unchecked import UncheckedStore
 from wideflow.types import Rig, RigFrame
@@ -184,6 +184,8 @@ class Result:
         return found
 
     def _read(self, name: str, t: int) -> NDArray[Any]:
+        if name not in self.store.names:
+            raise InputError(_why_without(name, str(self.place)))
         length = spec(name).shape(len(self), (self.size_a, self.size_b))[0]
         if not 0 <= t < length:
             what = "steps" if spec(name).of_step else "moments"
@@ -201,3 +203,12 @@ class Result:
         if not isinstance(found, dict):
             raise FileError(f"'{self.place}/{name}' is damaged: it holds no table; compute the result again")
         return found
+
+
+def _why_without(name: str, where: str) -> str:
+    """What to say of an array that a result does not have."""
+    if name in OPTIONAL:
+        return f"'{where}' has no {name}; start the run again with --keep {name}"
+    if name in ARRAYS:
+        return f"'{where}' was written before results had {name}; start the run again, which adds it"
+    return f"results have no array {name}; there are {', '.join((*ARRAYS, *OPTIONAL))}"

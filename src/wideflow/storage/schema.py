@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-FORMAT = 2  # 1 had no checksums
+# Raised when the layout changes, or results get another array (its ``since``). Results of every format are
+# read: 1 had no checksums.
+FORMAT = 2
 TITLE = "Wideflow scene flow"  # by which a group is known to be ours
 Sizes = tuple[tuple[int, int], tuple[int, int]]  # width and height of the pictures of A and of B
 
@@ -27,6 +29,8 @@ class ArraySpec:
     dtype : str
     fill : float
         Its values where nothing was ever written.
+    since : int
+        The first format whose results have it.
     """
 
     dimensions: tuple[str, ...]
@@ -35,6 +39,7 @@ class ArraySpec:
     of_step: bool = False
     dtype: str = "float32"
     fill: float = float("nan")
+    since: int = 1
 
     def shape(self, moments: int, sizes: Sizes) -> tuple[int, ...]:
         """Of the whole array."""
@@ -93,6 +98,11 @@ def spec(name: str) -> ArraySpec:
     return ARRAYS[name] if name in ARRAYS else OPTIONAL[name]
 
 
+def arrays_of(form: int) -> tuple[str, ...]:
+    """Arrays that every result of a format has."""
+    return tuple(name for name, described in ARRAYS.items() if described.since <= form)
+
+
 def group_metadata() -> bytes:
     """``zarr.json`` of the group."""
     import zarr
@@ -142,7 +152,7 @@ def _create(name: str, shape: tuple[int, ...], files: dict[str, Any]) -> Any:
         shape=shape,
         chunks=(1, *shape[1:]),
         dtype=described.dtype,
-        fill_value=described.fill if described.dtype == "float32" else int(described.fill),
+        fill_value=described.fill if np.dtype(described.dtype).kind == "f" else int(described.fill),
         compressors=[ZstdCodec(level=0), Crc32cCodec()],
         dimension_names=("step" if described.of_step else "time", *described.dimensions),
         attributes={"units": described.unit, "long_name": described.meaning},
