@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from wideflow.progress import Progress, silent
 from wideflow.synth.config import SynthConfig
 
 _SEEDS = (101, 102, 103)  # a garden, a courtyard and a hall, in whichever order the seeds give them
@@ -45,7 +45,7 @@ def suite(size: tuple[int, int] = (960, 540)) -> dict[str, SynthConfig]:
 def render_suite(
     out: str | os.PathLike[str],
     size: tuple[int, int],
-    progress: Callable[[int, int, str], None] = lambda done, total, text: None,
+    progress: Progress = silent,
     threads: int | None = None,
 ) -> tuple[int, int]:
     """Render what is missing of the suite into ``out``, a folder per scene.
