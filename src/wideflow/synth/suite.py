@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from wideflow.files import read_rig, write_intrinsics
+from wideflow.progress import Progress, silent
 from wideflow.synth.config import SynthConfig
 from wideflow.synth.video_suite import video_suite
 
@@ -48,7 +48,7 @@ def suite(size: tuple[int, int] = SIZES["scenes"]) -> dict[str, SynthConfig]:
 def render_suite(
     out: str | os.PathLike[str],
     size: tuple[int, int] | None = None,
-    progress: Callable[[int, int, str], None] = lambda done, total, text: None,
+    progress: Progress = silent,
     threads: int | None = None,
     name: str = "scenes",
 ) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from wideflow.evaluate.video.score import score_pixels
 from wideflow.files import read_intrinsics, write_image
 from wideflow.files.disk import AnyPath
 from wideflow.handheld.clip import Clip, find_clips
-from wideflow.progress import Progress
+from wideflow.progress import Progress, silent
 from wideflow.synth.video_suite import HALVES
 
 LOG = logging.getLogger("wideflow")
@@ -31,7 +31,7 @@ def evaluate_video(
     config: Config,
     results: AnyPath | None = None,
     frames: slice | None = None,
-    progress: Progress = lambda *_: None,
+    progress: Progress = silent,
 ) -> list[Row]:
     """Score results on the clips below ``root``.
 
@@ -81,14 +81,14 @@ def evaluate_video(
 
 
 def run_clip(
-    clip: Clip, out: Path, config: Config, frames: slice | None, progress: Progress = lambda *_: None
+    clip: Clip, out: Path, config: Config, frames: slice | None, progress: Progress = silent
 ) -> Answer:
     """The whole job on the two files of a clip, as `wideflow run --anyway` would do it.
 
     Where ``lens_a.json`` and ``lens_b.json`` lie beside them, the lenses are given. A job that fails has
     found nothing.
     """
-    from wideflow.pipeline.prepare import Job
+    from wideflow.pipeline.job import Job
     from wideflow.pipeline.run import run_job
 
     chosen = frames or default_frames(clip)
