@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 from faults.quick_job import Wish, quick_stages, run_quickly
 from wideflow.errors import WideflowError
-from wideflow.pipeline import order
+from wideflow.pipeline.step import order
 
 WISH = Wish()
 _SECONDS = 0.05

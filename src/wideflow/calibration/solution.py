@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.calibration.figures import measure
-from wideflow.calibration.keyframes import choose_keyframes, motion_of
-from wideflow.calibration.keys import Keys, number_poses, read_keys, stands_still
-from wideflow.calibration.lens import LensPrior, first_lenses
-from wideflow.calibration.moments import (
+from wideflow.calibration.poses import scaled, smoothed, with_mean_baseline
+from wideflow.calibration.report import CalibrationReport
+from wideflow.calibration.sightings.keyframes import choose_keyframes, motion_of
+from wideflow.calibration.sightings.keys import Keys, number_poses, read_keys, stands_still
+from wideflow.calibration.sightings.tracks import Tracks, follow, join_tracks
+from wideflow.calibration.solving.lens import LensPrior, first_lenses
+from wideflow.calibration.solving.moments import (
     FEWEST,
     Matcher,
     Moments,
@@ -24,17 +27,14 @@ from wideflow.calibration.moments import (
     solve_moments,
     sparse_matches,
 )
-from wideflow.calibration.placing import place_frames, rig_of
-from wideflow.calibration.poses import scaled, smoothed, with_mean_baseline
-from wideflow.calibration.report import CalibrationReport
-from wideflow.calibration.spread import alternative_rigs
-from wideflow.calibration.tracks import Tracks, follow, join_tracks
-from wideflow.calibration.world import World, build_world
+from wideflow.calibration.solving.placing import place_frames, rig_of
+from wideflow.calibration.solving.spread import alternative_rigs
+from wideflow.calibration.solving.world import World, build_world
 from wideflow.config import CalibrateConfig
 from wideflow.errors import CalibrationError, InputError
 from wideflow.files.fingerprint import fingerprint
 from wideflow.geometry import baseline
-from wideflow.progress import Progress
+from wideflow.progress import Progress, silent
 from wideflow.storage.packed import Arrays
 from wideflow.storage.place import Place
 from wideflow.storage.steps import Steps
@@ -116,7 +116,7 @@ def calibrate(
     CalibrationError
         Too little that both cameras see, or that stands still.
     """
-    settings, report = config or CalibrateConfig(), progress or (lambda done, total, text: None)
+    settings, report = config or CalibrateConfig(), progress or silent
     if len(pairs.a) == 0:
         raise InputError(f"'{a.path}' and '{b.path}' share no frames, so there is nothing to calibrate")
     videos, frames = (a, b), (np.asarray(pairs.a, np.int64), np.asarray(pairs.b, np.int64))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from wideflow.errors import DamagedError, FileError
 from wideflow.files.disk import AnyPath
 from wideflow.files.rig import rig_from_bytes
-from wideflow.progress import Progress
+from wideflow.progress import Progress, silent
 from wideflow.storage.checked_files import checked_names, find_file, read_file
 from wideflow.storage.place import Place
 from wideflow.storage.schema import SLOTS, arrays_of, spec
@@ -45,7 +45,7 @@ class Checked:
     work: tuple[str, ...] = ()
 
 
-def check_result(where: AnyPath, progress: Progress = lambda done, total, text: None) -> Checked:
+def check_result(where: AnyPath, progress: Progress = silent) -> Checked:
     """Read all of a result and compare it with its checksums.
 
     Parameters
