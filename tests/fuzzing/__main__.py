@@ -55,8 +55,10 @@ def _lane(chosen: dict[str, Target], seed: int, end: float, report: Connection) 
     _quiet()
     chance, counts, found = random.Random(seed), dict.fromkeys(chosen, 0), 0
     names = [name for name, target in chosen.items() for _ in range(target.weight)]
+    turns: list[str] = []
     while time.monotonic() < end:
-        name = chance.choice(names)
+        turns = turns or chance.sample(names, len(names))  # everyone has a turn before anyone has another
+        name = turns.pop()
         counts[name] += _BATCH
         problem = _batch(name, chosen[name], chance.randrange(2**32))
         if problem is not None:
