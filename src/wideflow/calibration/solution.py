@@ -36,8 +36,8 @@ from wideflow.files.fingerprint import fingerprint
 from wideflow.geometry import baseline
 from wideflow.progress import Progress, silent
 from wideflow.storage.packed import Arrays
+from wideflow.storage.parts import Parts
 from wideflow.storage.place import Place
-from wideflow.storage.steps import Steps
 from wideflow.storage.versions import made_by
 from wideflow.types import Camera, Rig
 from wideflow.video.read import Video
@@ -121,10 +121,10 @@ def calibrate(
         raise InputError(f"'{a.path}' and '{b.path}' share no frames, so there is nothing to calibrate")
     videos, frames = (a, b), (np.asarray(pairs.a, np.int64), np.asarray(pairs.b, np.int64))
     prior = first_lenses(videos, intrinsics)
-    kept = Steps(
+    kept = Parts(
         None if work is None else Place(str(work)), _key(videos, frames, prior, settings, matcher is not None)
     )
-    motion = kept.step("motion", lambda: _motion(videos, frames, _part(report, 0, 10)))["motion"]
+    motion = kept.part("motion", lambda: _motion(videos, frames, _part(report, 0, 10)))["motion"]
     keyframes = choose_keyframes(
         motion, settings.spacing, settings.longest_gap, settings.fewest_keyframes, settings.most_keyframes
     )
@@ -221,7 +221,7 @@ def _matched(
     late: NDArray[np.float64],
     settings: CalibrateConfig,
     matcher: Matcher | None,
-    kept: Steps,
+    kept: Parts,
     report: Progress,
 ) -> tuple[dict[int, Pixels], dict[int, Pixels]]:
     """Matches between the cameras at some key moments, and the same with B's pixels at the time of A's.
@@ -248,7 +248,7 @@ def _matched(
             then = at_time_of_a(videos[1], int(keys.frames[1, key]), keys.grey[1][key], two, float(late[key]))
             return {"a": one, "b": two, "then": then}
 
-        arrays = kept.step(f"matches-{int(keys.pairs[key]):06d}", compute)
+        arrays = kept.part(f"matches-{int(keys.pairs[key]):06d}", compute)
         if len(arrays["a"]) >= FEWEST:
             found[key], together[key] = (arrays["a"], arrays["b"]), (arrays["a"], arrays["then"])
     if not found:
