@@ -20,8 +20,8 @@ from wideflow.errors import InputError
 from wideflow.files.fingerprint import fingerprint
 from wideflow.geometry import baseline, project, world_to_camera
 from wideflow.geometry.features import Features, match_features
+from wideflow.storage.parts import Parts
 from wideflow.storage.place import Place
-from wideflow.storage.steps import Steps
 from wideflow.types import RigFrame, View
 from wideflow.verdict import findings_from
 from wideflow.video.state import video_state
@@ -203,12 +203,12 @@ def test_steps_are_kept_until_something_changes(tmp_path: Path) -> None:
     (tmp_path / "a.mp4").touch()
     assert key != fingerprint(video_state(videos), {"size": 3}, np.arange(4))
     runs = []
-    work = Steps(Place(tmp_path / "work"), key)
+    work = Parts(Place(tmp_path / "work"), key)
     for _ in range(2):
-        assert work.step("x", lambda: runs.append(1) or {"v": np.arange(3)})["v"].tolist() == [0, 1, 2]
+        assert work.part("x", lambda: runs.append(1) or {"v": np.arange(3)})["v"].tolist() == [0, 1, 2]
     assert len(runs) == 1
     (tmp_path / "work" / key / "x.bin").write_bytes(b"PK half")
-    assert work.step("x", lambda: {"v": np.ones(1)})["v"].tolist() == [1]
+    assert work.part("x", lambda: {"v": np.ones(1)})["v"].tolist() == [1]
 
 
 def test_frames_are_a_slice() -> None:
