@@ -9,19 +9,14 @@ from typing import Any
 import pytest
 from benchmarks import calibrate, confidence, filling, frames, match, refine, sync
 
-from wideflow.synth import SynthConfig
+from wideflow.synth import SynthConfig, render
 
 TINY = (96, 54)
 
 
-def small(size: tuple[int, int], most: int = 2) -> Any:
-    """`SynthConfig` of small pictures and few frames."""
-
-    def make(**settings: Any) -> SynthConfig:
-        settings.pop("size_b", None)
-        return SynthConfig(**{**settings, "size": size, "frames": min(settings.get("frames", 2), most)})
-
-    return make
+def tiny(**settings: Any) -> SynthConfig:
+    """`SynthConfig` of tiny pictures."""
+    return SynthConfig(**{**settings, "size": TINY})
 
 
 def rows(told: str) -> list[list[str]]:
@@ -56,7 +51,7 @@ def test_a_table_of_rendered_scenes(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(module, "SynthConfig", small(TINY))
+    monkeypatch.setattr(module, "SynthConfig", tiny)
     for name, value in settings.items():
         monkeypatch.setattr(module, name, value)
     module.main()
@@ -83,11 +78,28 @@ def test_speed_and_memory(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     assert {row[1] for row in told if row[0] == "96x54"} >= set(frames.CLOCKS)
 
 
-@pytest.mark.parametrize(("module", "each"), [(sync, 3), (calibrate, 2)], ids=["sync", "calibrate"])
-def test_a_table_of_rendered_clips(
-    module: ModuleType, each: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.fixture(scope="module")
+def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one rendered clip."""
+    folder = tmp_path_factory.mktemp("clips")
+    config = SynthConfig(angle=15, frames=36, size=(160, 90), seed=31, video=True, offset=0.2567)
+    render(folder / "one", config)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("module", "each", "unit"), [(sync, 3, "ms"), (calibrate, 2, "px")], ids=["sync", "calibrate"]
+)
+def test_a_table_of_clips(
+    module: ModuleType,
+    each: int,
+    unit: str,
+    clips: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(module, "SynthConfig", small((192, 108), 20))
+    monkeypatch.setenv("WIDEFLOW_CLIPS", str(clips))
     module.main()
     told = rows(capsys.readouterr().out)
-    assert sorted(row[0] for row in told) == sorted(each * ["fast", "fraction", "portrait"])
+    assert [row[0] for row in told] == each * ["one"]
+    assert any(cell.endswith(f" {unit}") for row in told for cell in row), told
