@@ -111,7 +111,7 @@ def _client(address: str | None, workers: int) -> Iterator[Any]:
     environment = {"NUMBA_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
     try:
         cluster = LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None, env=environment, silence_logs=50
+            n_workers=workers, threads_per_worker=1, dashboard_address=":0", env=environment, silence_logs=50
         )
     except (OSError, RuntimeError, MemoryError, TimeoutError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
