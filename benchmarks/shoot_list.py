@@ -13,6 +13,7 @@ from typing import Any
 from wideflow.synth import SynthConfig
 
 MOMENTS = (14, 17, 20)  # frames of A that are computed and have ground truth
+DEPTH_SIZE = 320  # longer side, px, of the pictures that depth is computed from; cameras see all pixels
 UNTOUCHED = 500  # the first seed of the untouched half
 WRONG_FOCAL = 1.25  # times the true focal length, where wrong lenses are given
 WRONG_OFFSET = 0.3  # seconds added to the true offset, where a wrong one is given
