@@ -24,10 +24,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.shoot_list import DEPTH_SIZE, MOMENTS, WRONG_FOCAL, WRONG_OFFSET, Shoot, choose
-from benchmarks.shoot_score import read_filmed, score_calibrate, score_run
+from benchmarks.shoot_score import score_calibrate, score_run
 from benchmarks.shoot_table import put_into, reliability, summary, table
 from wideflow.files import write_bytes
 from wideflow.files.intrinsics import write_intrinsics
+from wideflow.handheld import read_clip
 from wideflow.synth import render
 from wideflow.synth.suite import is_finished
 
@@ -136,7 +137,7 @@ def _command(shoot: Shoot, clips: Path, out: Path, mode: str) -> list[str]:
     else:
         words += ["-o", str(out / "rig.json")]
     if shoot.lenses != "unknown":
-        for name, views in zip("ab", read_filmed(clips).views, strict=True):
+        for name, views in zip("ab", read_clip(clips).views, strict=True):
             factor = WRONG_FOCAL if shoot.lenses == "wrong" else 1.0
             K = views[0].camera.K * np.array([factor, factor, 1.0])
             write_intrinsics(out / f"lens_{name}.json", replace(views[0].camera, K=K))

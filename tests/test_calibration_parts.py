@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 import room
 from wideflow import Rig, Video
 from wideflow.calibration import scaled, smoothed, with_baseline
-from wideflow.calibration.keyframes import choose_keyframes
-from wideflow.calibration.lens import first_lenses, focal_in_notes
 from wideflow.calibration.report import CalibrationReport, doubts_about
+from wideflow.calibration.sightings.keyframes import choose_keyframes
+from wideflow.calibration.solving.lens import first_lenses, focal_in_notes
 from wideflow.cli.calibrate import parse_frames
 from wideflow.errors import InputError
 from wideflow.files.fingerprint import fingerprint
 from wideflow.geometry import baseline, project, world_to_camera
 from wideflow.geometry.features import Features, match_features
+from wideflow.storage.parts import Parts
 from wideflow.storage.place import Place
-from wideflow.storage.steps import Steps
 from wideflow.types import RigFrame, View
 from wideflow.verdict import findings_from
 from wideflow.video.state import video_state
@@ -204,12 +204,12 @@ def test_steps_are_kept_until_something_changes(tmp_path: Path) -> None:
     (tmp_path / "a.mp4").touch()
     assert key != fingerprint(video_state(videos), {"size": 3}, np.arange(4))
     runs = []
-    work = Steps(Place(tmp_path / "work"), key)
+    work = Parts(Place(tmp_path / "work"), key)
     for _ in range(2):
-        assert work.step("x", lambda: runs.append(1) or {"v": np.arange(3)})["v"].tolist() == [0, 1, 2]
+        assert work.part("x", lambda: runs.append(1) or {"v": np.arange(3)})["v"].tolist() == [0, 1, 2]
     assert len(runs) == 1
     (tmp_path / "work" / key / "x.bin").write_bytes(b"PK half")
-    assert work.step("x", lambda: {"v": np.ones(1)})["v"].tolist() == [1]
+    assert work.part("x", lambda: {"v": np.ones(1)})["v"].tolist() == [1]
 
 
 def test_frames_are_a_slice() -> None:
@@ -219,7 +219,7 @@ def test_frames_are_a_slice() -> None:
 
 
 def test_a_length_in_the_picture_is_measured() -> None:
-    from wideflow.pipeline.known_length import measure_length
+    from wideflow.pipeline.before.known_length import measure_length
 
     views = true_rig(1).frames[0].views
     pictures = tuple(room.picture(view, 0.0).astype(np.float32) / 255 for view in views)

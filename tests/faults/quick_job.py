@@ -17,11 +17,13 @@ from unittest.mock import patch
 import numpy as np
 
 from wideflow.config import Config
-from wideflow.pipeline import order, tasks
 from wideflow.pipeline import run as run_module
-from wideflow.pipeline.moment import FilledFlow, LastMoment, MatchedFlow, Pictures, RefinedFlows
-from wideflow.pipeline.plan import Plan
-from wideflow.pipeline.prepare import Job
+from wideflow.pipeline.job import Job
+from wideflow.pipeline.step import order
+from wideflow.pipeline.step.in_memory import Step
+from wideflow.pipeline.step.values import FilledFlow, LastMoment, MatchedFlow, Pictures, RefinedFlows
+from wideflow.pipeline.tasks import do
+from wideflow.pipeline.tasks.plan import Plan
 from wideflow.storage.result import Result
 from wideflow.storage.schema import ARRAYS, OPTIONAL, spec
 from wideflow.types import Camera, Rig, RigFrame, SceneFlow, View
@@ -152,8 +154,8 @@ def quick_stages(wish: Wish) -> Iterator[None]:
             version = wish.lift_version if name in ("step", "last") else 1
             changed = replace(order.STAGE[name], function=function, version=version)
             stack.enter_context(patch.dict(order.STAGE, {name: changed}))
-        stack.enter_context(patch.object(tasks, "_video", lambda *_: _Film()))
-        stack.enter_context(patch.object(tasks, "_lenses", lambda _: (_Lens(), _Lens())))
+        stack.enter_context(patch.object(do, "_video", lambda *_: _Film()))
+        stack.enter_context(patch.object(do, "_lenses", lambda _: (_Lens(), _Lens())))
         yield
 
 
@@ -176,6 +178,13 @@ def run_quickly(wish: Wish, out: Path | str, workers: str | None = None) -> Resu
         return run_module.run_job(job, None, workers, False, silent)
 
 
+def quick_step() -> Step:
+    """What `wideflow frames` computes of four pictures."""
+    first, last = (_pictures(lambda t=t: (np.uint8([t]), np.uint8([t])), None) for t in range(2))
+    scenes = _scene(SceneFlow, 1)(first), _scene(LastMoment, 1)(last)
+    return Step(*scenes, (first, last), make_plan(Wish(moments=2), "").rig)
+
+
 def served(out: Path | str) -> dict[str, bytes]:
     """All that a reader gets of a result: rig and arrays; what is reported as missing is not in it."""
     from wideflow.errors import FileError
@@ -186,7 +195,7 @@ def served(out: Path | str) -> dict[str, bytes]:
         return {}
     found = {"rig": b"".join(_bytes(frame) for frame in result.rig.frames)}
     for t in range(len(result)):
-        for name in (*ARRAYS, *result.kept):
+        for name in result.store.names:
             if t < spec(name).shape(len(result), SIZES)[0]:
                 try:
                     found[f"{name} {t}"] = result.array(name, t).tobytes()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.calibration.grey_frames import grey_frames
-from wideflow.calibration.lens import fitted_camera
 from wideflow.calibration.report import TOPIC, CalibrationReport, motion_of_rig
+from wideflow.calibration.sightings.grey_frames import grey_frames
 from wideflow.calibration.solution import Pairs
+from wideflow.calibration.solving.lens import fitted_camera
 from wideflow.errors import InputError
 from wideflow.geometry import (
     fundamental_matrix,
@@ -18,7 +18,7 @@ from wideflow.geometry import (
     undistort_points,
 )
 from wideflow.geometry.features import detect_features, match_features
-from wideflow.progress import Progress
+from wideflow.progress import Progress, silent
 from wideflow.types import Rig, RigFrame, View
 from wideflow.verdict import Finding
 from wideflow.video.read import Video
@@ -82,7 +82,7 @@ def check_rig(
     InputError
         It has other picture shapes, or none of the frames.
     """
-    fitted, report = fit_rig(rig, a, b), progress or (lambda done, total, text: None)
+    fitted, report = fit_rig(rig, a, b), progress or silent
     moments, covered = _moments(fitted, pairs)
     if len(moments) == 0:
         raise InputError(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wideflow.errors import FileError, InputError
-from wideflow.progress import Progress, show_progress
+from wideflow.progress import Progress, silent
 
 if TYPE_CHECKING:
     from wideflow.export.options import ExportOptions
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "export_result"]
 
-# `wideflow.export.NAME` has the function `export_NAME(result, out, options, progress)`; loaded when used
+# the module of `export.formats` that has `export_NAME(result, out, options, progress)`; loaded when used
 FORMATS = {
     "ply": "point clouds with colour and velocity",
     "flo": "flow files of Middlebury",
@@ -72,8 +72,7 @@ def export_result(
     from wideflow.storage.result import Result
 
     opened = result if isinstance(result, Result) else Result(result)
-    write = getattr(import_module(f"wideflow.export.{format}"), f"export_{format}")
-    with show_progress(quiet=True) as silent:
-        report = progress or silent
-        write(opened, Path(out), options or ExportOptions(), report)
-        report(1, 1, "done")
+    write = getattr(import_module(f"wideflow.export.formats.{format}"), f"export_{format}")
+    report = progress or silent
+    write(opened, Path(out), options or ExportOptions(), report)
+    report(1, 1, "done")

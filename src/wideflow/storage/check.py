@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from wideflow.errors import FileError
+from wideflow.errors import DamagedError, FileError
 from wideflow.files.disk import AnyPath
 from wideflow.files.rig import rig_from_bytes
-from wideflow.progress import Progress
+from wideflow.progress import Progress, silent
+from wideflow.storage.checked_files import checked_names, find_file, read_file
 from wideflow.storage.place import Place
-from wideflow.storage.schema import ARRAYS, SLOTS, spec
-from wideflow.storage.store import NAME, Store, read_file
+from wideflow.storage.schema import SLOTS, arrays_of, spec
+from wideflow.storage.store import NAME, Store
 from wideflow.storage.unchecked import UncheckedStore
+from wideflow.storage.work import Work
 
 _WHAT = {"pictures": "its pictures", "moment": "what was found"}
-_FILES = ("rig.json", "summary.json", "timings.json")
+_FILES = ("rig.json", "summary.json", "timings.json")  # that results without checksums have too
 
 
 @dataclass(frozen=True)
@@ -31,15 +33,19 @@ class Checked:
         A line for everything that is missing or damaged.
     checksums : bool
         There are some; without them only what cannot be decoded shows.
+    work : tuple of str
+        A line for everything in ``work`` that is damaged: the result is whole without it, and a run that
+        needs it computes it again.
     """
 
     moments: int
     arrays: int
     problems: tuple[str, ...]
     checksums: bool = True
+    work: tuple[str, ...] = ()
 
 
-def check_result(where: AnyPath, progress: Progress = lambda done, total, text: None) -> Checked:
+def check_result(where: AnyPath, progress: Progress = silent) -> Checked:
     """Read all of a result and compare it with its checksums.
 
     Parameters
@@ -62,7 +68,10 @@ def check_result(where: AnyPath, progress: Progress = lambda done, total, text: 
     if store is None:
         if place.exists("checksums/store.json"):
             return Checked(0, 0, (*problems, "checksums/store.json is damaged, or of a run that was ended"))
-        return _unchecked(place, problems, progress)
+        try:
+            return _unchecked(place, problems, progress)
+        except DamagedError as error:
+            return Checked(0, 0, (*problems, str(error)), checksums=False)
     problems += _wrong_metadata(store)
     whole = 0
     for t in range(store.moments):
@@ -78,21 +87,25 @@ def check_result(where: AnyPath, progress: Progress = lambda done, total, text: 
             else:
                 problems.append(f"moment {t}, {_WHAT[slot]}: {wrong}")
     progress(store.moments, store.moments, "done")
-    return Checked(store.moments, whole, tuple(problems))
+    return Checked(store.moments, whole, tuple(problems), work=tuple(Work(place).problems()))
 
 
 def _expected(store: Store, name: str, t: int) -> bool:
     """Whether every moment t of such a result has this array."""
-    return name in ARRAYS and t < store.moments - spec(name).of_step
+    return name in arrays_of(store.form) and t < store.moments - spec(name).of_step
 
 
 def _wrong_files(place: Place) -> list[str]:
-    problems = []
-    for name in _FILES:
+    problems: list[str] = []
+    try:
+        names = dict.fromkeys((*_FILES, *checked_names(place)))
+    except DamagedError as error:
+        return [str(error)]
+    for name in names:
         try:
             if name == "rig.json":
                 rig_from_bytes(read_file(place, name), name)
-            elif not isinstance(json.loads(place.find(name) or b"{}"), dict):
+            elif not isinstance(json.loads(find_file(place, name) or b"{}"), dict):
                 problems.append(f"{name} is damaged")
         except FileError as error:
             problems.append(str(error))
@@ -119,8 +132,8 @@ def _unchecked(place: Place, problems: list[str], progress: Progress) -> Checked
     store, whole = UncheckedStore(place), 0
     for t in range(store.moments):
         progress(t, store.moments, f"moment {t}")
-        for name, described in ARRAYS.items():
-            if t < store.moments - described.of_step:
+        for name in store.names:
+            if t < store.moments - spec(name).of_step:
                 try:
                     store.get(name, t)
                     whole += 1

@@ -13,9 +13,10 @@ from wideflow.errors import DamagedError, FileError, InputError
 from wideflow.files.disk import AnyPath
 from wideflow.files.rig import rig_from_bytes
 from wideflow.geometry import optical_axis_angle, points_from_depth
+from wideflow.storage.checked_files import find_file, read_file
 from wideflow.storage.place import Place
-from wideflow.storage.schema import spec
-from wideflow.storage.store import NAME, Store, read_file
+from wideflow.storage.schema import ARRAYS, OPTIONAL, spec
+from wideflow.storage.store import NAME, Store
 from wideflow.storage.unchecked import UncheckedStore
 from wideflow.types import Rig, RigFrame
 from wideflow.verdict import Verdict
@@ -53,6 +54,9 @@ class Result:
         self.rig: Rig = rig_from_bytes(read_file(self.place, "rig.json"), f"{where}/rig.json")
         checked = self.place.exists("checksums/store.json")
         self.store = Store.open(self.place) if checked else UncheckedStore(self.place)
+        sizes = self.store.sizes
+        if sizes is not None and sizes != (self.size_a, self.size_b):
+            raise DamagedError(f"'{where}' has a rig.json of other cameras; start the run again")
 
     def __len__(self) -> int:
         """Moments."""
@@ -184,6 +188,8 @@ class Result:
         return found
 
     def _read(self, name: str, t: int) -> NDArray[Any]:
+        if name not in self.store.names:
+            raise InputError(_why_without(name, str(self.place)))
         length = spec(name).shape(len(self), (self.size_a, self.size_b))[0]
         if not 0 <= t < length:
             what = "steps" if spec(name).of_step else "moments"
@@ -191,7 +197,7 @@ class Result:
         return self.store.get(name, int(t))
 
     def _json(self, name: str) -> dict[str, Any]:
-        content = self.place.find(name)
+        content = find_file(self.place, name)
         if content is None:
             return {}
         try:
@@ -201,3 +207,12 @@ class Result:
         if not isinstance(found, dict):
             raise FileError(f"'{self.place}/{name}' is damaged: it holds no table; compute the result again")
         return found
+
+
+def _why_without(name: str, where: str) -> str:
+    """What to say of an array that a result does not have."""
+    if name in OPTIONAL:
+        return f"'{where}' has no {name}; start the run again with --keep {name}"
+    if name in ARRAYS:
+        return f"'{where}' was written before results had {name}; start the run again, which adds it"
+    return f"results have no array {name}; there are {', '.join((*ARRAYS, *OPTIONAL))}"

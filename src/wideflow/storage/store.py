@@ -14,15 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.errors import DamagedError, FileError
+from wideflow.storage.believable import is_about, is_note
 from wideflow.storage.lock import Claim
 from wideflow.storage.place import Place
 from wideflow.storage.schema import (
-    ARRAYS,
     FORMAT,
     SLOT_OF,
     TITLE,
     Sizes,
     array_metadata,
+    arrays_of,
     chunk_path,
     decode,
     encode,
@@ -33,9 +34,9 @@ from wideflow.storage.sealed import checksum, seal, unseal
 from wideflow.types import Camera
 
 NAME = "result.zarr"
+_FIRST = 2  # format that has checksums
 _NOTES = "checksums"
 _ABOUT = f"{_NOTES}/store.json"
-_FILES = f"{_NOTES}/files.json"
 
 
 class Store:
@@ -50,10 +51,12 @@ class Store:
         Width and height of the pictures of A and of B.
     kept : tuple of str
         Arrays that it has beside those of every result.
+    form : int
+        The format that it was written in.
     """
 
-    def __init__(self, place: Place, moments: int, sizes: Sizes, kept: tuple[str, ...] = ()) -> None:
-        self.place, self.moments, self.sizes, self.kept = place, moments, sizes, kept
+    def __init__(self, place: Place, moments: int, sizes: Sizes, kept: tuple[str, ...], form: int) -> None:
+        self.place, self.moments, self.sizes, self.kept, self.form = place, moments, sizes, kept, form
 
     @staticmethod
     def open(place: Place) -> Store:
@@ -62,7 +65,7 @@ class Store:
         Raises
         ------
         FileError
-            There is none, or it cannot be read now.
+            There is none, it cannot be read now, or a newer version has written it.
         """
         store = Store.find(place)
         if store is None:
@@ -73,27 +76,28 @@ class Store:
     def find(place: Place) -> Store | None:
         """The store of a place; None if there is none, or only the beginning of one."""
         about = _about(place)
-        if about is None or about.get("format") != FORMAT:
+        if about is None or about["format"] < _FIRST:
             return None
-        (a, b), kept = about["sizes"], tuple(about["kept"])
-        return Store(place, int(about["moments"]), ((a[0], a[1]), (b[0], b[1])), kept)
+        kept = tuple(about["kept"])
+        return Store(place, int(about["moments"]), _pairs(about["sizes"]), kept, about["format"])
 
     @staticmethod
     def create(place: Place, moments: int, cameras: tuple[Camera, Camera], keep: Iterable[str] = ()) -> Store:
         """A store for so many moments of these cameras; what it holds already stays as far as it fits.
 
-        A store for pictures of other sizes, or of an older format, is begun anew; one of another length is
-        cut or extended. May be interrupted at any moment and called again.
+        A store for pictures of other sizes, or without checksums, is begun anew; one of another length is
+        cut or extended; one of an older format gets the arrays that it lacks. May be interrupted at any
+        moment and called again.
 
         Raises
         ------
         FileError
-            A ``result.zarr`` lies there that is not ours, or the place cannot be written.
+            A ``result.zarr`` lies there that is not ours, or a newer version's; or it cannot be written.
         """
         require_ours(place)
         about = _about(place)
         sizes = cameras[0].size, cameras[1].size
-        fits = about is not None and about.get("format") == FORMAT and _pairs(about["sizes"]) == sizes
+        fits = about is not None and about["format"] >= _FIRST and _pairs(about["sizes"]) == sizes
         if not fits:
             place.write(_ABOUT, seal({"format": 0}))  # a run that is killed now goes on from here
             _forget(place, 0)
@@ -101,7 +105,7 @@ class Store:
         elif about is not None and about["moments"] > moments:
             _forget(place, moments)
         kept = tuple(sorted({*keep, *(about["kept"] if about and fits else ())}))
-        store = Store(place, moments, sizes, kept)
+        store = Store(place, moments, sizes, kept, FORMAT)
         for name in store.names:
             _replace(place, f"{NAME}/{name}/zarr.json", array_metadata(name, moments, sizes))
         _replace(place, f"{NAME}/zarr.json", group_metadata())
@@ -114,7 +118,7 @@ class Store:
     @property
     def names(self) -> tuple[str, ...]:
         """Arrays that it has."""
-        return (*ARRAYS, *self.kept)
+        return (*arrays_of(self.form), *self.kept)
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Of one moment of an array."""
@@ -165,7 +169,8 @@ class Store:
 
     def noted(self, slot: str, t: int) -> dict[str, Any] | None:
         """ "key", "arrays" with their checksums, and "note" of a moment that was written; else None."""
-        return unseal(self.place.find(_note_path(slot, t)))
+        found = unseal(self.place.find(_note_path(slot, t)))
+        return found if found is not None and is_note(found) else None
 
     def note(self, slot: str, t: int, key: str, names: Iterable[str] = ()) -> dict[str, Any] | None:
         """What was noted of a moment that was written with this key and has these arrays; else None."""
@@ -191,8 +196,8 @@ class Store:
         try:
             if chunk is not None:
                 return decode(name, self.sizes, chunk)
-        except (ValueError, RuntimeError, TypeError):
-            pass  # of another schema
+        except (ValueError, RuntimeError, TypeError, MemoryError):
+            pass  # of another schema, or made to deceive
         raise DamagedError(
             f"{name} of moment {t} in '{self.place}' is damaged; start the run again, which computes it anew"
         )
@@ -248,39 +253,26 @@ def take_over(place: Place, part: Place) -> None:
     place.rename(f"{part.folder.name}/{_NOTES}", _NOTES)
 
 
-def write_files(place: Place, files: Mapping[str, bytes]) -> None:
-    """Write files of a result that are checked whenever they are read."""
-    place.remove(_FILES)
-    for name, content in files.items():
-        place.write(name, content)
-    place.write(_FILES, seal({name: checksum(content) for name, content in files.items()}))
-
-
-def read_file(place: Place, name: str) -> bytes:
-    """A file of a result.
-
-    Raises
-    ------
-    DamagedError
-        It is not as it was written.
-    FileError
-        It is missing or cannot be read.
-    """
-    content = place.read(name)
-    known = unseal(place.find(_FILES)) or {}
-    if name in known and known[name] != checksum(content):
-        raise DamagedError(f"'{place}/{name}' is damaged; start the run again, which writes it anew")
-    return content
-
-
 def unknown_arrays(store: Store, names: Iterable[str]) -> dict[str, NDArray[Any]]:
     """Arrays that say of a moment that nothing is known."""
-    values = {"occluded": 1.0, "confidence": 0.0}
-    return {name: np.full(store.shape(name), values.get(name, np.nan), spec(name).dtype) for name in names}
+    values = {"occluded": 1.0}
+    return {
+        name: np.full(store.shape(name), values.get(name, spec(name).fill), spec(name).dtype)
+        for name in names
+    }
 
 
 def _about(place: Place) -> dict[str, Any] | None:
-    return unseal(place.find(_ABOUT))
+    """What is known of the store of a place, "format" above all: 0 if it is only the beginning of one."""
+    about = unseal(place.find(_ABOUT))
+    if about is None or not is_about(about):
+        return None
+    if about["format"] > FORMAT:
+        raise FileError(
+            f"'{place}' was written by a newer version of Wideflow (format {about['format']}; this one knows "
+            f"formats up to {FORMAT}); install that version, or choose another folder"
+        )
+    return about
 
 
 def _pairs(sizes: Any) -> Any:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from wideflow.errors import DamagedError, FileError
 from wideflow.storage.place import Place
+from wideflow.storage.schema import arrays_of
 from wideflow.storage.store import NAME
 
 
@@ -23,9 +24,13 @@ class UncheckedStore:
     moments : int
     kept : tuple of str
         None: only results with checksums can have more arrays.
+    names : tuple of str
+        Arrays that it has.
     """
 
     kept: tuple[str, ...] = ()
+    names = arrays_of(1)
+    sizes = None  # as the rig says
 
     def __init__(self, place: Place) -> None:
         import zarr
@@ -37,6 +42,11 @@ class UncheckedStore:
             self.moments = int(self._arrays["depth"].shape[0])
         except (KeyError, ValueError, OSError, TypeError, AttributeError, IndexError) as error:
             raise FileError(f"'{place}/{NAME}' is damaged: {error}; compute it again") from error
+        if arrays.attrs.get("version") != 1:
+            raise DamagedError(
+                f"the checksums of '{place}' are gone, so nobody can tell whether it is whole; start the run "
+                "again"
+            )
 
     def get(self, name: str, t: int) -> NDArray[Any]:
         """One array of one moment."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-STAGES = {
+VERSIONS = {
     "sync": 4,
     "check": 2,
     "calibration": 6,
@@ -22,4 +22,4 @@ STAGES = {
 
 def made_by(stages: Iterable[str]) -> dict[str, int]:
     """Stages with their present numbers."""
-    return {stage: STAGES[stage] for stage in stages}
+    return {stage: VERSIONS[stage] for stage in stages}

@@ -1,0 +1,103 @@
+"""The first stages of a time step: ideal pictures, their matches, and flows without gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wideflow.config import FillConfig, MatchConfig
+from wideflow.errors import NothingInCommonError
+from wideflow.filling import fill, find_occluded
+from wideflow.matching import Match, match
+from wideflow.pipeline.step.undistort import Undistorter
+from wideflow.pipeline.step.values import FilledFlow, Floats, Mask, MatchedFlow, Pictures
+from wideflow.types import Flow, RigFrame, View
+
+Bytes = NDArray[np.uint8]
+Film = Callable[[], tuple[Bytes, Bytes]]  # reads what both cameras filmed at a moment
+Lenses = tuple[Undistorter, Undistorter]
+_ROUND = np.float32(256)  # flows are kept to this fraction of a pixel: it halves their files
+
+
+def ideal_pictures(film: Film, lenses: Lenses) -> Pictures:
+    """Both pictures of a moment without distortion, in the size of processing."""
+    a, b = film()
+    return Pictures(lenses[0](a), lenses[1](b))
+
+
+def match_stereo(config: MatchConfig, pictures: Pictures, cameras: RigFrame) -> MatchedFlow:
+    """From A to B at one moment, which is matched by itself: nothing of other moments goes into it."""
+    return match_pair(config, pictures.a, pictures.b, cameras.views)
+
+
+def match_optical_a(config: MatchConfig, now: Pictures, after: Pictures) -> MatchedFlow:
+    """From A at t to A at t + 1."""
+    return match_film(config, now.a, after.a)
+
+
+def match_optical_b(config: MatchConfig, now: Pictures, after: Pictures) -> MatchedFlow:
+    """From B at t to B at t + 1."""
+    return match_film(config, now.b, after.b)
+
+
+def match_pair(
+    config: MatchConfig, first: Floats, second: Floats, views: tuple[View, View] | None
+) -> MatchedFlow:
+    """Between two cameras; without views, their epipolar geometry is estimated."""
+    return _kept_match(match(first, second, "stereo", views, config))
+
+
+def match_film(config: MatchConfig, first: Floats, second: Floats) -> MatchedFlow:
+    """Between two pictures of one camera; the flow back only tells what is hidden."""
+    return _kept_match(match(first, second, "optical", None, config, both=False))
+
+
+def fill_a(config: FillConfig, matched: MatchedFlow, pictures: Pictures, lenses: Lenses) -> FilledFlow:
+    """A flow that starts from A."""
+    return fill_flow(config, matched, pictures.a, lenses[0].known)
+
+
+def fill_b(config: FillConfig, matched: MatchedFlow, pictures: Pictures, lenses: Lenses) -> FilledFlow:
+    """A flow that starts from B."""
+    return fill_flow(config, matched, pictures.b, lenses[1].known)
+
+
+def fill_flow(config: FillConfig, matched: MatchedFlow, picture: Floats, known: Mask) -> FilledFlow:
+    """Complete a match where the other picture does not show the pixel; ``known`` the lens has seen."""
+    occluded = find_hidden(config, matched, known)
+    flow = fill(picture, Flow(matched.uv, matched.confidence), occluded, config)
+    return FilledFlow(rounded(flow.uv), rounded(flow.confidence), occluded, matched.colours)
+
+
+def find_hidden(config: FillConfig, matched: MatchedFlow, known: Mask) -> Mask:
+    """(H, W): where a match is a guess.
+
+    Raises
+    ------
+    NothingInCommonError
+        Everywhere.
+    """
+    occluded = find_occluded(matched.uv, matched.back, config) | ~known
+    if occluded.all():
+        raise NothingInCommonError(
+            "two pictures have nothing in common that could be matched; check that they belong together and "
+            "that the rig is theirs"
+        )
+    return occluded
+
+
+def rounded(values: NDArray[Any]) -> Floats:
+    """As a run keeps it, so that a step computed in memory and one that was resumed have the same bits."""
+    return (np.rint(values * _ROUND) / _ROUND).astype(np.float32)
+
+
+def _kept_match(found: Match) -> MatchedFlow:
+    return MatchedFlow(
+        rounded(found.forward.uv),
+        rounded(found.backward.uv),
+        rounded(found.forward.confidence),
+        found.colours.matrix,
+    )

@@ -1,0 +1,177 @@
+"""One time step in memory: the stages of the four pictures of two cameras at two moments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wideflow.config import Config
+from wideflow.geometry.picture import checked_picture
+from wideflow.pipeline.step.order import STAGE, kept_order
+from wideflow.pipeline.step.stage import compute
+from wideflow.pipeline.step.timings import Seconds, total
+from wideflow.pipeline.step.undistort import Undistorter, ideal_rig
+from wideflow.pipeline.step.values import LastMoment, Pictures
+from wideflow.progress import Progress, silent
+from wideflow.types import Rig, RigFrame, SceneFlow
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """What a time step gives.
+
+    Attributes
+    ----------
+    scene : SceneFlow
+        Of picture A at t.
+    last : LastMoment
+        Of picture A at t + 1, from its own moment.
+    pictures : pair of Pictures
+        Of t and t + 1, as ideal cameras would have taken them.
+    rig : Rig
+        These cameras; frames 0 and 1.
+    moments : dict
+        Seconds of each stage, for t (0) and for t + 1 (1).
+    """
+
+    scene: SceneFlow
+    last: LastMoment
+    pictures: tuple[Pictures, Pictures]
+    rig: Rig
+    moments: dict[int, Seconds] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> Seconds:
+        """Of each stage."""
+        return total(*self.moments.values())
+
+
+def scene_flow(
+    a0: ArrayLike,
+    b0: ArrayLike,
+    a1: ArrayLike,
+    b1: ArrayLike,
+    rig: Rig,
+    config: Config | None = None,
+    progress: Progress = silent,
+) -> SceneFlow:
+    """Depth and 3D motion of every pixel of a picture.
+
+    Parameters
+    ----------
+    a0, b0, a1, b1 : (H, W, 3) or (H, W), uint8, uint16 or float in 0..1
+        Cameras A and B at t, then at t + 1. The cameras may differ in size. As in a video, 8 bits are used.
+    rig : Rig
+        Its frames 0 and 1; its only frame for static cameras. Pictures of lenses with distortion are
+        undistorted first, and the result belongs to the undistorted picture.
+    config : Config, optional
+        The default settings unless given.
+    progress : callable
+        Told (steps done, steps in all, what comes next).
+
+    Raises
+    ------
+    InputError
+        Pictures that do not fit each other or the rig, or that have nothing in common.
+    """
+    return compute_step((a0, b0, a1, b1), (rig.frame(0), rig.frame(1)), config, progress).scene
+
+
+def compute_step(
+    pictures: tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike],
+    frames: tuple[RigFrame, RigFrame],
+    config: Config | None = None,
+    progress: Progress = silent,
+) -> Step:
+    """`scene_flow` with all that it finds on the way; pictures in the order A, B at t, A, B at t + 1.
+
+    The bits are those of a run of these two moments.
+    """
+    stages = StagesInMemory([(pictures[0], pictures[1]), (pictures[2], pictures[3])], frames, config)
+    order = kept_order(2)
+    for done, (stage, t) in enumerate(order):
+        progress(done, len(order), f"{stage.doing} of {'t + 1' if t else 't'}")
+        stages.get(stage.name, t)
+    progress(len(order), len(order), "done")
+    return Step(
+        stages.get("step", 0),
+        stages.get("last", 1),
+        (stages.get("pictures", 0), stages.get("pictures", 1)),
+        stages.rig,
+        stages.seconds,
+    )
+
+
+class StagesInMemory:
+    """What each stage gives for pictures at hand, computed when it is first asked for.
+
+    Parameters
+    ----------
+    pictures : sequence of pairs of pictures
+        A and B of every moment, as for `scene_flow`.
+    frames : sequence of RigFrame
+        The cameras that took them.
+    config : Config, optional
+        The default settings unless given.
+
+    Attributes
+    ----------
+    rig : Rig
+        The ideal cameras; frames are numbered from 0.
+    seconds : dict
+        Of each stage so far, for every moment.
+    """
+
+    def __init__(
+        self,
+        pictures: Sequence[tuple[ArrayLike, ArrayLike]],
+        frames: Sequence[RigFrame],
+        config: Config | None = None,
+    ) -> None:
+        views = frames[0].views
+        filmed = Rig(
+            (views[0].camera, views[1].camera),
+            tuple(replace(frame, index=t) for t, frame in enumerate(frames)),
+        )
+        self.rig = ideal_rig(filmed)
+        self.seconds: dict[int, Seconds] = {}
+        self._config = Config() if config is None else config
+        a, b = (Undistorter(*each) for each in zip(filmed.cameras, self.rig.cameras, strict=True))
+        self._lenses = a, b
+        self._film = [
+            (
+                _bytes(pair[0], f"the picture of A at {_when(t)}"),
+                _bytes(pair[1], f"the picture of B at {_when(t)}"),
+            )
+            for t, pair in enumerate(pictures)
+        ]
+        self._found: dict[tuple[str, int], Any] = {}
+
+    def get(self, name: str, t: int) -> Any:
+        """What the stage, or the source, of this name gives at a moment."""
+        if name not in STAGE:
+            return self._given(name, t)
+        if (name, t) not in self._found:
+            seconds = self.seconds.setdefault(t, {})
+            self._found[name, t] = compute(STAGE[name], t, self.get, self._config, seconds)
+        return self._found[name, t]
+
+    def _given(self, name: str, t: int) -> Any:
+        return {
+            "film": lambda: self._film[t],
+            "lenses": self._lenses,
+            "cameras": self.rig.frames[t],
+            "doubt": None,
+        }[name]
+
+
+def _bytes(picture: ArrayLike, name: str) -> NDArray[np.uint8]:
+    return np.rint(255 * np.clip(checked_picture(picture, name), 0, 1)).astype(np.uint8)
+
+
+def _when(t: int) -> str:
+    return f"t + {t}" if t else "t"

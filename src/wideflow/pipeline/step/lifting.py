@@ -1,0 +1,123 @@
+"""The last stages of a time step: flows that agree, then depth and motion with all that speaks for them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wideflow.config import RefineConfig
+from wideflow.geometry import fundamental_matrix
+from wideflow.geometry.flow_loop import FlowLoop, close_loop
+from wideflow.lift import CameraDoubt, Evidence, camera_spread, lift_flows, lift_stereo, match_noise
+from wideflow.matching.colour import ColourTransform
+from wideflow.pipeline.step.flows import Lenses
+from wideflow.pipeline.step.values import FilledFlow, Floats, LastMoment, Pictures, RefinedFlows
+from wideflow.refine import refine_flows
+from wideflow.types import RigFrame, SceneFlow
+
+_UNREFINED = 0.3  # px by which refinement would move a match, about
+
+
+def refine_step(
+    config: RefineConfig,
+    now: Pictures,
+    after: Pictures,
+    cameras: RigFrame,
+    cameras_next: RigFrame,
+    stereo: FilledFlow,
+    optical_a: FilledFlow,
+    optical_b: FilledFlow,
+    stereo_next: FilledFlow,
+) -> RefinedFlows:
+    """The four flows around the loop of a time step, refined together."""
+    start, loop_error = first_loop(stereo, optical_a, optical_b, stereo_next)
+    lines = fundamental_matrix(*cameras.views), fundamental_matrix(*cameras_next.views)
+    as_b = ColourTransform(stereo.colours, np.inf)
+    pictures = as_b(now.a), now.b, as_b(after.a), after.b
+    return RefinedFlows(refine_flows(pictures, lines, start, config).flows, loop_error)
+
+
+def first_loop(
+    stereo: FilledFlow, optical_a: FilledFlow, optical_b: FilledFlow, stereo_next: FilledFlow
+) -> tuple[FlowLoop, Floats]:
+    """The flows that refinement begins with, and (H, W) px by which the two ways round the loop differ."""
+    return close_loop(
+        optical_a.uv,
+        stereo.uv,
+        optical_b.uv,
+        stereo_next.uv,
+        optical_a.occluded,
+        stereo.occluded,
+        optical_b.occluded,
+        stereo_next.occluded,
+    )
+
+
+def lift_step(
+    now: Pictures,
+    cameras: RigFrame,
+    cameras_next: RigFrame,
+    lenses: Lenses,
+    doubt: CameraDoubt | None,
+    stereo: FilledFlow,
+    optical_b: FilledFlow,
+    refined: RefinedFlows,
+) -> SceneFlow:
+    """Depth and motion of a time step; ``stereo`` is what refinement began with."""
+    flows = refined.flows
+    evidence = Evidence(
+        visible=flows.stereo_visible,
+        match_confidence=stereo.confidence,
+        loop_error=refined.loop_error,
+        moved=np.linalg.norm(flows.stereo - stereo.uv, axis=2),
+        noise=match_noise(now.a, now.b, cameras, flows.stereo),
+        spread=_spread(cameras, doubt, flows.stereo),
+        late=_late(cameras, cameras_next, doubt),
+    )
+    lifted = lift_flows(cameras, cameras_next, flows, evidence)
+    unseen = ~lenses[0].known
+    for values in (lifted.depth, lifted.motion, lifted.covariance, lifted.motion_covariance):
+        values[unseen] = np.nan
+    lifted.confidence[unseen] = 0
+    return SceneFlow(
+        stereo_flow=flows.stereo,
+        optical_flow_a=flows.optical,
+        optical_flow_b=optical_b.uv,
+        loop_flow=flows.loop,
+        depth=lifted.depth,
+        motion=lifted.motion,
+        covariance=lifted.covariance,
+        motion_covariance=lifted.motion_covariance,
+        occluded=stereo.occluded,
+        confidence=lifted.confidence,
+        tilt=lifted.tilt,
+    )
+
+
+def lift_last(
+    now: Pictures, cameras: RigFrame, lenses: Lenses, doubt: CameraDoubt | None, stereo: FilledFlow
+) -> LastMoment:
+    """Depth of a moment that no next one refines."""
+    evidence = Evidence(
+        visible=~stereo.occluded,
+        match_confidence=stereo.confidence,
+        loop_error=np.full(stereo.occluded.shape, np.inf, np.float32),
+        moved=np.full(stereo.occluded.shape, _UNREFINED, np.float32),
+        noise=match_noise(now.a, now.b, cameras, stereo.uv),
+        spread=_spread(cameras, doubt, stereo.uv),
+    )
+    lifted = lift_stereo(cameras, stereo.uv, evidence)
+    lifted.depth[~lenses[0].known] = np.nan
+    lifted.confidence[~lenses[0].known] = 0
+    return LastMoment(stereo.uv, lifted.depth, stereo.occluded, lifted.confidence, lifted.tilt)
+
+
+def _spread(cameras: RigFrame, doubt: CameraDoubt | None, stereo: Floats) -> Floats | None:
+    if doubt is None or not doubt.alternatives:
+        return None
+    return camera_spread(doubt.filmed, cameras, stereo, doubt.alternatives)
+
+
+def _late(cameras: RigFrame, cameras_next: RigFrame, doubt: CameraDoubt | None) -> float:
+    """By how much of the time step B's picture was taken later than A's."""
+    step = cameras_next.times[0] - cameras.times[0]
+    return doubt.late / step if doubt is not None and step > 0 else 0.0

@@ -1,0 +1,174 @@
+"""The stages of a time step in their order, with what each needs and gives: written here and nowhere else.
+
+A run, `wideflow frames`, evaluation and benchmarks compute them with `compute`; tasks, their keys and their
+timings follow from the list. A further stage is a further entry.
+"""
+
+from __future__ import annotations
+
+from wideflow.pipeline.step.flows import (
+    fill_a,
+    fill_b,
+    ideal_pictures,
+    match_optical_a,
+    match_optical_b,
+    match_stereo,
+)
+from wideflow.pipeline.step.lifting import lift_last, lift_step, refine_step
+from wideflow.pipeline.step.stage import Need, Stage
+from wideflow.pipeline.step.values import FilledFlow, LastMoment, MatchedFlow, Pictures, RefinedFlows
+from wideflow.storage.versions import VERSIONS
+from wideflow.types import SceneFlow
+
+# what is given from outside, at each moment
+SOURCES = (
+    "film",  # reads the pictures as both cameras filmed them
+    "lenses",  # takes the lens out of them
+    "cameras",  # the ideal ones
+    "doubt",  # what calibration does not know of them
+)
+_NOW, _NEXT = Need("pictures"), Need("pictures", 1)
+
+STAGES = (
+    Stage(
+        "pictures",
+        ideal_pictures,
+        (Need("film"), Need("lenses")),
+        Pictures,
+        VERSIONS["pictures"],
+        kept="result",
+        clock="read",
+        doing="reading",
+    ),
+    Stage(
+        "match_stereo",
+        match_stereo,
+        (_NOW, Need("cameras")),
+        MatchedFlow,
+        VERSIONS["match"],
+        settings="match",
+        clock="match stereo",
+        doing="matching stereo",
+    ),
+    Stage(
+        "stereo",
+        fill_a,
+        (Need("match_stereo"), _NOW, Need("lenses")),
+        FilledFlow,
+        VERSIONS["fill"],
+        settings="fill",
+        clock="fill",
+        doing="filling stereo",
+    ),
+    Stage(
+        "match_optical_a",
+        match_optical_a,
+        (_NOW, _NEXT),
+        MatchedFlow,
+        VERSIONS["match"],
+        settings="match",
+        at="step",
+        clock="match optical_a",
+        doing="matching optical a",
+    ),
+    Stage(
+        "optical_a",
+        fill_a,
+        (Need("match_optical_a"), _NOW, Need("lenses")),
+        FilledFlow,
+        VERSIONS["fill"],
+        settings="fill",
+        at="step",
+        clock="fill",
+        doing="filling optical a",
+    ),
+    Stage(
+        "match_optical_b",
+        match_optical_b,
+        (_NOW, _NEXT),
+        MatchedFlow,
+        VERSIONS["match"],
+        settings="match",
+        at="step",
+        clock="match optical_b",
+        doing="matching optical b",
+    ),
+    Stage(
+        "optical_b",
+        fill_b,
+        (Need("match_optical_b"), _NOW, Need("lenses")),
+        FilledFlow,
+        VERSIONS["fill"],
+        settings="fill",
+        at="step",
+        clock="fill",
+        doing="filling optical b",
+    ),
+    Stage(
+        "refined",
+        refine_step,
+        (
+            _NOW,
+            _NEXT,
+            Need("cameras"),
+            Need("cameras", 1),
+            Need("stereo"),
+            Need("optical_a"),
+            Need("optical_b"),
+            Need("stereo", 1),
+        ),
+        RefinedFlows,
+        VERSIONS["refine"],
+        settings="refine",
+        at="step",
+        kept="",
+        clock="refine",
+    ),
+    Stage(
+        "step",
+        lift_step,
+        (
+            _NOW,
+            Need("cameras"),
+            Need("cameras", 1),
+            Need("lenses"),
+            Need("doubt"),
+            Need("stereo"),
+            Need("optical_b"),
+            Need("refined"),
+        ),
+        SceneFlow,
+        VERSIONS["lift"],
+        at="step",
+        kept="result",
+        slot="moment",
+        clock="lift",
+        doing="refining and lifting",
+    ),
+    Stage(
+        "last",
+        lift_last,
+        (_NOW, Need("cameras"), Need("lenses"), Need("doubt"), Need("stereo")),
+        LastMoment,
+        VERSIONS["lift"],
+        at="last",
+        kept="result",
+        slot="moment",
+        clock="lift",
+        doing="lifting",
+    ),
+)
+STAGE = {stage.name: stage for stage in STAGES}
+
+
+def reach(name: str) -> int:
+    """How many moments after its own a stage must see."""
+    if name in SOURCES:
+        return 0
+    return max(need.ahead + reach(need.name) for need in STAGE[name].needs)
+
+
+def kept_order(moments: int) -> list[tuple[Stage, int]]:
+    """Every stage that is kept with its moment, each after what it needs, all of a moment close together."""
+    every = [(stage, t) for stage in STAGES if stage.kept for t in stage.moments(moments)]
+    return sorted(every, key=lambda each: min(each[1] + reach(each[0].name), moments - 1))

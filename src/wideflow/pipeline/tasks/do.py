@@ -1,0 +1,160 @@
+"""The tasks of a run. Each reads what it needs from the result's folder and writes what it finds there, so
+that any machine that sees the folder and the clips can do it; a task that is done already does nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wideflow import __version__
+from wideflow.errors import DamagedError, FileError, NothingInCommonError
+from wideflow.lift import CameraDoubt
+from wideflow.pipeline.outputs import colour_terms, stored_arrays
+from wideflow.pipeline.step.flows import Film, Lenses
+from wideflow.pipeline.step.order import SOURCES, STAGE
+from wideflow.pipeline.step.stage import Stage, compute
+from wideflow.pipeline.step.timings import Seconds
+from wideflow.pipeline.step.undistort import Undistorter
+from wideflow.pipeline.tasks.plan import Plan, Task
+from wideflow.storage.packed import Arrays
+from wideflow.storage.place import Place
+from wideflow.storage.store import Store, unknown_arrays
+from wideflow.storage.work import Work
+from wideflow.video.read import Video
+
+_UNDISTORTERS: dict[str, Undistorter] = {}  # their maps take a while to make
+
+
+def do_task(plan: Plan, task: Task) -> dict[str, Any]:
+    """Do one task, unless it is done; its needs must be.
+
+    Returns
+    -------
+    dict
+        What was noted: "seconds" of each stage; "unknown", a sentence, if nothing could be found; of a
+        moment, "tilt", by how much of itself its depth may be bent by what calibration does not know; "made",
+        the versions that it comes from.
+    """
+    folder = _Folder(plan)
+    note = folder.note(task)
+    return folder.do(task) if note is None else note
+
+
+def noted(plan: Plan, task: Task) -> dict[str, Any] | None:
+    """What was noted of a task that is done; None if it is yet to do."""
+    return _Folder(plan).note(task)
+
+
+class _Folder:
+    """A result's folder as what stages fetch their needs from."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan, self._seconds = plan, Seconds()
+        self._work = Work(Place(plan.out), plan.claim)
+
+    def note(self, task: Task) -> dict[str, Any] | None:
+        if STAGE[task.name].kept == "work":
+            return self._work.note(*self._name(task))
+        return self._store().note(*self._name(task), self._plan.arrays(task))
+
+    def do(self, task: Task) -> dict[str, Any]:
+        """Compute what a task gives, keep it, and note that it is done."""
+        stage, names = STAGE[task.name], self._plan.arrays(task)
+        made = {"wideflow": __version__, **self._plan.made(task)}
+        note: dict[str, Any] = {"seconds": self._seconds, "made": made}
+        arrays: Arrays | None = None
+        try:
+            value = compute(stage, task.t, self.fetch, self._plan.config, self._seconds)
+        except NothingInCommonError as error:
+            note["unknown"] = str(error)
+            if stage.kept == "result":
+                arrays = unknown_arrays(self._store(), names)
+        else:
+            if stage.kept == "result":
+                arrays = stored_arrays(value, names)
+            else:
+                arrays = {field.name: getattr(value, field.name) for field in fields(value)}
+            if "colour_transform" in names:
+                arrays["colour_transform"] = colour_terms(self.fetch("stereo", task.t).colours)
+            if hasattr(value, "tilt"):
+                note["tilt"] = value.tilt
+        if stage.kept == "result":
+            self._store().put(*self._name(task), arrays or {}, note, self._plan.claim)
+        else:
+            self._work.save(*self._name(task), note, arrays)
+        return note
+
+    def fetch(self, name: str, t: int) -> Any:
+        """What a source or a stage gives; its task, if it has one, is done."""
+        if name in SOURCES:
+            return self._given(name, t)
+        stage, task = STAGE[name], Task(name, t)
+        if not stage.kept:
+            return compute(stage, t, self.fetch, self._plan.config, self._seconds)
+        for _ in range(2):
+            unknown = (self.note(task) or {}).get("unknown")
+            if unknown:
+                raise NothingInCommonError(unknown)
+            arrays = self._kept(stage, task)
+            if arrays is not None:
+                return stage.gives(**arrays)
+            do_task(self._plan, task)  # what it had kept is damaged
+        raise FileError(
+            f"what {name} of moment {t} keeps in '{self._plan.out}' cannot be read; check the disk"
+        )
+
+    def _kept(self, stage: Stage, task: Task) -> Arrays | None:
+        """What a task has kept; None if that is gone or damaged, and then the task counts as not done."""
+        if stage.kept == "work":
+            return self._work.load(*self._name(task))
+        store = self._store()
+        try:
+            return {field.name: store.get(field.name, task.t) for field in fields(stage.gives)}
+        except DamagedError:
+            store.forget(self._plan.slot(task), task.t)
+            return None
+
+    def _given(self, name: str, t: int) -> Any:
+        plan = self._plan
+        if name == "film":
+            return _film(plan, t)
+        if name == "lenses":
+            return _lenses(plan)
+        if name == "cameras":
+            return plan.rig.frames[t]
+        others = tuple(rig.frames[t] for rig in plan.alternatives)
+        return CameraDoubt(plan.filmed.frames[t], others, plan.late[t] if plan.late else 0.0)
+
+    def _name(self, task: Task) -> tuple[str, int, str]:
+        return self._plan.slot(task), self._plan.number(task), self._plan.key(task)
+
+    def _store(self) -> Store:
+        return Store.open(Place(self._plan.out))
+
+
+def _film(plan: Plan, t: int) -> Film:
+    def read() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        a, b = (_video(plan.videos[i], plan.contents[i], plan.fps).frame(plan.frames[t][i]) for i in range(2))
+        return a, b
+
+    return read
+
+
+def _lenses(plan: Plan) -> Lenses:
+    for i, key in enumerate(plan.lenses):
+        if key not in _UNDISTORTERS:
+            _UNDISTORTERS[key] = Undistorter(plan.filmed.cameras[i], plan.rig.cameras[i])
+    a, b = (_UNDISTORTERS[key] for key in plan.lenses)
+    return a, b
+
+
+@lru_cache(maxsize=2)
+def _video(path: str, content: str, fps: float | None) -> Video:
+    """An open clip: frames one after the other are then decoded only once."""
+    return Video(path, fps if Path(path).is_dir() else None)

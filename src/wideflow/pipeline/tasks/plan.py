@@ -1,0 +1,153 @@
+"""What a run has to do: which frames, which cameras, which settings, and what each task depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from wideflow.config import Config
+from wideflow.files.fingerprint import fingerprint
+from wideflow.pipeline.step.order import SOURCES, STAGE, kept_order
+from wideflow.storage.lock import Claim
+from wideflow.storage.schema import ARRAYS, SLOTS, spec
+from wideflow.types import Rig, View
+
+
+class Task(NamedTuple):
+    """One piece of work of a run: a stage that is kept, by its name, at moment ``t``."""
+
+    name: str
+    t: int
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """All that a task needs to know; small, so that it can be sent to other machines.
+
+    Attributes
+    ----------
+    out : str
+        Folder or URL of the result.
+    videos : (str, str)
+        The two clips.
+    fps : float or None
+        Pictures per second, for clips that are folders.
+    contents : (str, str)
+        Hashes of their bytes.
+    frames : tuple of (int, int)
+        Frame of A and frame of B of every moment.
+    filmed, rig : Rig
+        The cameras as they filmed, and the ideal ones at the size of processing; a frame for each moment.
+    config : Config
+    alternatives : tuple of Rig
+        Cameras as they may have filmed instead, each one standard deviation from ``filmed`` in a direction
+        of its own; frames as there.
+    late : tuple of float
+        Seconds by which B's picture of each moment was taken later than A's; none if that is not known.
+    keep : tuple of str
+        Arrays to store beside those of every result.
+    claim : Claim, optional
+        The lock of the run that this is the plan of.
+    """
+
+    out: str
+    videos: tuple[str, str]
+    fps: float | None
+    contents: tuple[str, str]
+    frames: tuple[tuple[int, int], ...]
+    filmed: Rig
+    rig: Rig
+    config: Config
+    alternatives: tuple[Rig, ...] = ()
+    late: tuple[float, ...] = ()
+    keep: tuple[str, ...] = ()
+    claim: Claim | None = None
+
+    def __len__(self) -> int:
+        """Moments."""
+        return len(self.frames)
+
+    def tasks(self) -> Iterator[Task]:
+        """Everything to do, in an order in which each task finds what it needs."""
+        return (Task(stage.name, t) for stage, t in kept_order(len(self)))
+
+    def needs(self, task: Task) -> list[Task]:
+        """Tasks that must be done before this one."""
+        found: dict[Task, None] = {}
+        for name, ahead in STAGE[task.name].needs:
+            need = Task(name, task.t + ahead)
+            if name in SOURCES:
+                continue
+            for each in [need] if STAGE[name].kept else self.needs(need):
+                found[each] = None
+        return list(found)
+
+    def slot(self, task: Task) -> str:
+        """What its files are called; a step and a last moment write the same arrays, one ends the other."""
+        return STAGE[task.name].slot or task.name
+
+    def number(self, task: Task) -> int:
+        """The number that its files have: flows go by A's frame, which another choice of frames keeps."""
+        return self.frames[task.t][0] if STAGE[task.name].kept == "work" else task.t
+
+    def made(self, task: Task) -> dict[str, int]:
+        """Stages that a task's result comes from, by the names of their clocks, with their versions."""
+        stage = STAGE[task.name]
+        found = {stage.clock.split()[0]: stage.version}
+        for name, ahead in stage.needs:
+            if name not in SOURCES:
+                found |= self.made(Task(name, task.t + ahead))
+        return found
+
+    def arrays(self, task: Task) -> tuple[str, ...]:
+        """Arrays of the result that a task writes."""
+        if STAGE[task.name].kept != "result":
+            return ()
+        names = [name for name in SLOTS[self.slot(task)] if name in (*ARRAYS, *self.keep)]
+        return tuple(name for name in names if STAGE[task.name].at != "last" or not spec(name).of_step)
+
+    def key(self, task: Task) -> str:
+        """A text that changes with anything that the result of the task depends on."""
+        if task not in self._keys:
+            self._keys[task] = self._source_key(task) if task.name in SOURCES else self._stage_key(task)
+        return self._keys[task]
+
+    def _stage_key(self, task: Task) -> str:
+        stage = STAGE[task.name]
+        needs = [self.key(Task(name, task.t + ahead)) for name, ahead in stage.needs]
+        settings = getattr(self.config, stage.settings) if stage.settings else None
+        return fingerprint(stage.name, stage.version, needs, settings)
+
+    def _source_key(self, task: Task) -> str:
+        name, t = task
+        if name == "lenses":
+            return fingerprint(name, self.lenses)
+        of_moment: dict[str, Any] = {
+            "film": [self.contents, self.fps, self.frames[t]],
+            "cameras": _view(self.rig, t),
+            "doubt": [[_view(rig, t) for rig in self.alternatives], self.late[t : t + 1]],
+        }
+        return fingerprint(name, of_moment[name])
+
+    @cached_property
+    def lenses(self) -> tuple[str, str]:
+        """Of each camera: its lens, and the ideal one."""
+        a, b = (fingerprint(_lens(self.filmed, i), _lens(self.rig, i)) for i in range(2))
+        return a, b
+
+    @cached_property
+    def _keys(self) -> dict[Task, str]:
+        return {}
+
+
+def _lens(rig: Rig, i: int) -> list[object]:
+    camera = rig.cameras[i]
+    return [camera.width, camera.height, camera.K, camera.distortion]
+
+
+def _view(rig: Rig, t: int) -> list[object]:
+    """Everything about both cameras at a moment."""
+    views: tuple[View, View] = rig.frames[t].views
+    return [view.cam_from_world for view in views] + [_lens(rig, 0), _lens(rig, 1)]

@@ -1,0 +1,143 @@
+"""Who does the tasks of a run: this process, or the workers of a Dask cluster. The tasks are the same."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from wideflow.errors import InputError, MissingExtraError
+from wideflow.pipeline.step.order import STAGE
+from wideflow.pipeline.tasks.do import do_task
+from wideflow.pipeline.tasks.plan import Plan, Task
+from wideflow.progress import Progress
+
+# told each task that is done, and what was noted of it
+Done = Callable[[Task, dict[str, Any]], None]
+_PATIENCE = 20  # seconds for a scheduler to answer
+_RETRIES = 2  # of a task, beside those that Dask grants when a worker is lost
+
+
+def run_here(plan: Plan, tasks: Sequence[Task], progress: Progress, done: Done) -> None:
+    """One task after the other, each with all threads."""
+    clock = _Clock(len(tasks))
+    for number, task in enumerate(tasks):
+        progress(number, len(tasks), clock.text(number, task, plan))
+        note = do_task(plan, task)
+        clock.add(note)
+        done(task, note)
+    progress(len(tasks), len(tasks), "done")
+
+
+def run_on_cluster(
+    plan: Plan, tasks: Sequence[Task], address: str | None, workers: int, progress: Progress, done: Done
+) -> None:
+    """The tasks on the cluster at an address, or on worker processes of this machine.
+
+    A task whose worker is lost is done again by another.
+    """
+    with _client(address, workers) as client, _told_if_lost(address):
+        from distributed import as_completed
+
+        run = plan.claim.token if plan.claim else ""  # what another run has found under a name is not ours
+        futures: dict[Task, Any] = {}
+        shared = client.scatter(plan, broadcast=True)
+        for number, task in enumerate(tasks):
+            needs = [futures[need] for need in plan.needs(task) if need in futures]
+            name = f"{task.name}-{task.t}-{plan.key(task)}-{run}"
+            futures[task] = client.submit(
+                _task_after, shared, task, needs, key=name, retries=_RETRIES, priority=-number
+            )
+        names = {future.key: task for task, future in futures.items()}
+        clock = _Clock(len(tasks))
+        for number, (future, note) in enumerate(as_completed(list(futures.values()), with_results=True)):
+            task = names[future.key]
+            clock.add(note)
+            done(task, note)
+            progress(number + 1, len(tasks), clock.text(number + 1, task, plan))
+    progress(len(tasks), len(tasks), "done")
+
+
+def _task_after(plan: Plan, task: Task, needs: list[Any]) -> dict[str, Any]:
+    """``needs`` only makes Dask wait for them: what they found lies in the result's folder."""
+    return do_task(plan, task)
+
+
+class _Clock:
+    """How long what is left will take, from the tasks that were not done before."""
+
+    def __init__(self, total: int) -> None:
+        self._total, self._fresh, self._last = total, 0, time.monotonic()
+        self._spent = 0.0
+
+    def add(self, note: dict[str, Any]) -> None:
+        now = time.monotonic()
+        if now - self._last > 0.05:  # one that was done before takes no time
+            self._spent += now - self._last
+            self._fresh += 1
+        self._last = now
+
+    def text(self, done: int, task: Task, plan: Plan) -> str:
+        text = f"{STAGE[task.name].doing} of moment {task.t + 1} of {len(plan)}"
+        if self._fresh < 4:
+            return text
+        left = self._spent / self._fresh * (self._total - done)
+        return f"{text}, about {left / 60:.0f} min left" if left > 90 else f"{text}, about {left:.0f} s left"
+
+
+@contextmanager
+def _client(address: str | None, workers: int) -> Iterator[Any]:
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise MissingExtraError(
+            "--workers and --cluster need Dask; run pip install 'wideflow[cluster]'"
+        ) from error
+    if address is not None:
+        try:
+            client = Client(address, timeout=_PATIENCE)
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"no Dask scheduler answers at {address}; check the address, or start 'dask scheduler'"
+            ) from error
+        try:
+            yield client
+        finally:
+            client.close()
+        return
+    threads = max(1, (os.cpu_count() or 1) // workers)
+    environment = {"NUMBA_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
+    try:
+        cluster = LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address=":0", env=environment, silence_logs=50
+        )
+    except (OSError, RuntimeError, MemoryError, TimeoutError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(
+            f"worker processes cannot be started here: {reason[:200]}; start the run without --workers"
+        ) from error
+    with cluster, Client(cluster) as client:
+        yield client
+
+
+@contextmanager
+def _told_if_lost(address: str | None) -> Iterator[None]:
+    """One sentence where Dask has many kinds of errors for a scheduler or workers that are gone."""
+    from asyncio import CancelledError
+    from concurrent.futures import CancelledError as FutureCancelledError
+
+    from distributed import KilledWorker
+    from distributed.comm.core import CommClosedError
+
+    try:
+        yield
+    except KilledWorker as error:
+        raise InputError(
+            "workers were ended again and again while they did the same task, perhaps for lack of memory; "
+            "start again with fewer --workers or a smaller --size, what is done is kept"
+        ) from error
+    except (CancelledError, FutureCancelledError, CommClosedError, TimeoutError) as error:
+        where = "the workers" if address is None else f"the Dask scheduler at {address}"
+        raise InputError(f"{where} can no longer be reached; start again, what is done is kept") from error
