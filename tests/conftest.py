@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 SLOW_FILES = (
+    "test_benchmarks.py",
     "test_calibration.py",
     "test_calibration_shared.py",
     "test_demo.py",

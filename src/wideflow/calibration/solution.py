@@ -80,32 +80,8 @@ def calibrate(
     then one world of what stands still over time, which ties the moments together and tells the lenses; then
     every frame in it.
 
-    Parameters
-    ----------
-    a, b : Video
-        The two clips.
-    pairs : FramePairs
-        Frames filmed at the same time.
-    intrinsics : (Camera or None, Camera or None)
-        Known lenses; they are not changed.
-    config : CalibrateConfig, optional
-        Settings.
-    work : path, optional
-        Folder in which steps are kept, so that another run goes on where this one ends.
-    progress : callable, optional
-        Called with the work done, all the work, and what comes next.
-    matcher : callable, optional
-        Dense matches of two pictures; sparse ones alone without it.
-
-    Returns
-    -------
-    Calibration
-        Frames whose pose was not found are left out of the rig. The mean distance between the cameras is 1.
-
-    Raises
-    ------
-    CalibrationError
-        Too little that both cameras see, or that stands still.
+    All is as in `wideflow.calibrate`, but for ``matcher``, which gives the dense matches of two pictures;
+    without it there are sparse ones alone.
     """
     settings, report = config or CalibrateConfig(), progress or silent
     if len(pairs.a) == 0:
@@ -115,11 +91,13 @@ def calibrate(
     kept = Parts(
         None if work is None else Place(str(work)), _key(videos, frames, prior, settings, matcher is not None)
     )
-    motion = kept.part("motion", lambda: {"motion": motion_of_both(videos, frames, _part(report, 0, 10))})[
-        "motion"
-    ]
+    moved = kept.part("motion", lambda: {"motion": motion_of_both(videos, frames, _part(report, 0, 10))})
     keyframes = choose_keyframes(
-        motion, settings.spacing, settings.longest_gap, settings.fewest_keyframes, settings.most_keyframes
+        moved["motion"],
+        settings.spacing,
+        settings.longest_gap,
+        settings.fewest_keyframes,
+        settings.most_keyframes,
     )
     keyframes, grey = read_keys(videos, frames, keyframes, settings.size)
     if len(keyframes) == 0:
