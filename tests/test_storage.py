@@ -399,6 +399,28 @@ def test_worker_processes_end_with_their_parent(tmp_path: Path) -> None:
     assert alive == []
 
 
+def test_a_run_that_is_told_to_end_leaves_no_lock_and_no_process(tmp_path: Path) -> None:
+    code = (
+        "import subprocess, sys, time\n"
+        "from wideflow.cli import main\n"
+        "from wideflow.pipeline import run\n"
+        "def plan(*_):\n    print('ready', flush=True); time.sleep(60)\n"
+        "run.make_plan = plan\n"
+        "sys.exit(main(['run', 'a.mp4', 'b.mp4', '-o', 'out', '-q']))\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().strip() == b"ready"
+        assert (tmp_path / "out/lock").exists()
+        process.terminate()
+        assert process.wait(60) == 143
+        assert process.stderr.read() == b"wideflow: ended by a signal\n"
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [".lock", "log.txt"]
+
+
 def test_workers_that_cannot_start_are_one_sentence(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed", reason="needs the extra cluster")
     from wideflow.pipeline.tasks.schedule import _client

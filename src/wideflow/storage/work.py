@@ -18,7 +18,7 @@ from wideflow.storage.sealed import seal, unseal
 
 LOG = logging.getLogger("wideflow")
 SMALL = ("sync", "check", "calibration")  # tasks whose files are notes alone
-STEPS = "calibration_steps"  # folders of arrays, see `Steps`
+STEPS = "calibration_steps"  # folders of arrays, see `Parts`
 
 
 class Work:
