@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.shoot_list import MOMENTS, WRONG_FOCAL, WRONG_OFFSET, Shoot, choose
+from benchmarks.shoot_list import DEPTH_SIZE, MOMENTS, WRONG_FOCAL, WRONG_OFFSET, Shoot, choose
 from benchmarks.shoot_score import score_calibrate, score_run
 from benchmarks.shoot_table import put_into, reliability, summary, table
 from wideflow.files import write_bytes
@@ -133,7 +133,7 @@ def _command(shoot: Shoot, clips: Path, out: Path, mode: str) -> list[str]:
     if mode == "run":
         step = MOMENTS[1] - MOMENTS[0]
         words += ["-o", str(out), "--frames", f"{MOMENTS[0]}:{MOMENTS[-1] + 1}", "--stride", str(step)]
-        words += ["--size", str(max(shoot.clips.size)), "--no-report"]
+        words += ["--size", str(DEPTH_SIZE), "--no-report"]
     else:
         words += ["-o", str(out / "rig.json")]
     if shoot.lenses != "unknown":

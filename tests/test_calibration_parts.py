@@ -162,6 +162,7 @@ BASE = CalibrationReport(50, (50, 50), 0.4, 0.3, 900, 200.0, 12.0, (1.0,), (12.0
         ({"ray_angle": 0.4}, "weak", "farther apart"),
         ({"reprojection_error_median": 3.0}, "weak", "3.0 px"),
         ({"focal_lengths": (600.0, 9000.0)}, "poor", "camera B"),
+        ({"focal_lengths": (85.0, 600.0)}, "poor", "camera A, 85 px"),  # 150 degrees of view
         (
             {"focal_lengths": (600.0, 1100.0), "focal_spread": (0.01, 0.2), "intrinsics_source": FOUND},
             "poor",

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 VERSIONS = {
-    "sync": 3,
+    "sync": 4,
     "check": 2,
-    "calibration": 5,
+    "calibration": 6,
     "pictures": 1,
     "match": 1,
     "fill": 1,
