@@ -50,6 +50,8 @@ shoots: $(INSTALLED)
 
 faults: $(INSTALLED)
 	PYTHONPATH=tests $(BIN)/python -m faults
+	PYTHONPATH=tests $(BIN)/python -m faults.processes --alone
+	PYTHONPATH=tests $(BIN)/python -m faults.processes
 
 # atheris looks for files that reach further; where it has no wheel, files are changed at random
 fuzz: $(INSTALLED)
