@@ -12,6 +12,7 @@ SLOW_FILES = (
     "test_frames.py",
     "test_machine.py",
     "test_places.py",
+    "test_processes.py",
     "test_report_browser.py",
     "test_run.py",
     "test_run_verdict.py",

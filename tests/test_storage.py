@@ -27,6 +27,7 @@ from wideflow.files.disk import TEMPORARY
 from wideflow.pipeline.outputs import write_step
 from wideflow.storage import place as place_module
 from wideflow.storage.checked_files import find_file, write_files
+from wideflow.storage.disk import Disk
 from wideflow.storage.packed import pack, unpack
 from wideflow.storage.place import Place
 from wideflow.storage.result import Result
@@ -321,6 +322,34 @@ def test_work_is_discarded_if_asked_for(folder: Path) -> None:
     assert list((folder / "out" / "work").rglob("*.bin")) == []
 
 
+def test_a_note_counts_after_its_arrays_have_reached_the_disk(folder: Path) -> None:
+    done: list[tuple[str, str]] = []
+
+    class Watched(Disk):
+        def sync(self, path: Path) -> None:
+            done.append(("sync", str(path)))
+            super().sync(path)
+
+        def rename(self, path: Path, target: Path) -> None:
+            done.append((str(path), str(target)))
+            super().rename(path, target)
+
+    with patch.object(place_module, "DISK", Watched()):
+        run_quickly(WISH, folder / "out")
+    names = {path: target for path, target in done if path != "sync"}
+    order = [names[path] if what == "sync" else path for what, path in done]
+    for t in range(3):
+        note = order.index(str(folder / f"out/checksums/{t:06d}.moment.json"))
+        for name in ("depth", "confidence", "stereo_flow"):
+            chunk = str(folder / f"out/result.zarr/{name}/c/{t}")
+            (first,) = {each for each in order if each.startswith(f"{chunk}/")}
+            assert order.count(first) == 2  # waited for, then named
+            assert order.index(first) < note
+    kept = [path for path in order if "/work/" in path]
+    assert kept
+    assert len(kept) == len(set(kept))  # it has checksums, and can be computed again: nobody waits for it
+
+
 def test_a_moment_that_is_removed_meanwhile_is_told(folder: Path) -> None:
     put = Store.put
 
@@ -397,6 +426,28 @@ def test_worker_processes_end_with_their_parent(tmp_path: Path) -> None:
     assert children
     _, alive = psutil.wait_procs(children, timeout=20)
     assert alive == []
+
+
+def test_a_run_that_is_told_to_end_leaves_no_lock_and_no_process(tmp_path: Path) -> None:
+    code = (
+        "import subprocess, sys, time\n"
+        "from wideflow.cli import main\n"
+        "from wideflow.pipeline import run\n"
+        "def plan(*_):\n    print('ready', flush=True); time.sleep(60)\n"
+        "run.make_plan = plan\n"
+        "sys.exit(main(['run', 'a.mp4', 'b.mp4', '-o', 'out', '-q']))\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().strip() == b"ready"
+        assert (tmp_path / "out/lock").exists()
+        process.terminate()
+        assert process.wait(60) == 143
+        assert process.stderr.read() == b"wideflow: ended by a signal\n"
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [".lock", "log.txt"]
 
 
 def test_workers_that_cannot_start_are_one_sentence(tmp_path: Path) -> None:

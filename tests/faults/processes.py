@@ -27,7 +27,7 @@ from faults.quick_job import served
 
 _TESTS = Path(__file__).parents[1]
 _PATIENCE = 600  # seconds for anything: others may keep the machine busy
-_ROLES = ("client", "worker", "scheduler")
+ROLES = ("client", "worker", "scheduler")
 
 
 @dataclass
@@ -151,16 +151,16 @@ def kill_at_random(job: Job, kills: int, with_cluster: bool, chance: random.Rand
     """Kill until so many have met a run at work; every run that ends must have the right bits."""
     count, log = Count(), folder / "client.log"
     with cluster(with_cluster, job.preload) as machines:
-        right, seconds = _undisturbed(job, machines, folder, log)
+        right, seconds = undisturbed(job, machines, folder, log)
         round_ = 0
         while sum(count.kills.values()) < kills:
             round_ += 1
             out = folder / f"out{round_}"
             while True:
-                victim = chance.choice(_ROLES) if machines else "client"
+                victim = chance.choice(ROLES) if machines else "client"
                 done = sum(count.kills.values())
                 last = done >= kills
-                code = _one(
+                code = one_run(
                     job, machines, out, log, "" if last else victim, chance.uniform(0, seconds), count
                 )
                 if code == 0:
@@ -170,13 +170,13 @@ def kill_at_random(job: Job, kills: int, with_cluster: bool, chance: random.Rand
     return count
 
 
-def _undisturbed(
+def undisturbed(
     job: Job, machines: Cluster | None, folder: Path, log: Path
 ) -> tuple[dict[str, bytes], float]:
     """What a run serves, and the seconds of a second one, which need compile nothing."""
     for name in ("first", "whole"):
         begun = time.monotonic()
-        code = _one(job, machines, folder / name, log, "", 0, Count())
+        code = one_run(job, machines, folder / name, log, "", 0, Count())
         assert code == 0, log.read_text()[-2000:]
     right = served(folder / "whole")
     assert len(right) > 10
@@ -184,14 +184,21 @@ def _undisturbed(
     return right, time.monotonic() - begun
 
 
-def _one(
-    job: Job, machines: Cluster | None, out: Path, log: Path, victim: str, after: float, count: Count
+def one_run(
+    job: Job, machines: Cluster | None, out: Path, log: Path, victim: str, after: float | None, count: Count
 ) -> int:
-    """Start the run, kill somebody after a while, and wait for its end; its exit code."""
+    """Start the run, kill somebody after some seconds, and wait for its end; its exit code.
+
+    Without a number of seconds it is when the first arrays have been written.
+    """
     if machines is not None:
         machines.mend()
     heard = log.stat().st_size if log.exists() else 0
     client = _start(job.words(out, machines.address if machines else ""), log)
+    if victim and after is None:
+        while client.poll() is None and not list(out.glob("work/*/*.bin")):
+            time.sleep(0.02)
+        after = 0.0
     try:
         client.wait(after if victim else _PATIENCE)
     except subprocess.TimeoutExpired:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import random
@@ -20,13 +19,14 @@ import numpy as np
 from file_readers import READERS
 from fuzzing.mutate import mutated, shaken
 from wideflow.config import load_config
-from wideflow.storage.packed import pack, unpack
+from wideflow.storage.packed import digest, pack, unpack
 from wideflow.storage.sealed import checksum, seal, unseal
 from wideflow.verdict import Verdict
 from wideflow.video.read import Video
 from wideflow.video.write import write_video
 
 CORPUS = Path(__file__).parent / "corpus"  # what was found once is tried again for ever
+_SHARED = "WIDEFLOW_FUZZ_RESULT"
 _HEAD = len(pack({})) - len(b"\2\0\0\0[]")  # of a file of arrays: what it is, and its checksum
 
 
@@ -74,12 +74,19 @@ def _read_video(path: Path) -> object:
 @cache
 def _result() -> Path:
     """A finished result, written by another process: Zarr's threads do not survive a fork of this one."""
+    if _SHARED in os.environ:
+        return Path(os.environ[_SHARED])
     folder = Path(tempfile.mkdtemp(prefix="wideflow-fuzz-")) / "out"
     tests = str(Path(__file__).parents[1])
     paths = os.pathsep.join([tests, os.environ.get("PYTHONPATH", "")])
     command = [sys.executable, "-m", "faults.quick_job", str(folder)]
     subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": paths})
     return folder
+
+
+def shared_result() -> dict[str, str]:
+    """The environment of processes that take the result of this one."""
+    return os.environ | {_SHARED: str(_result())}
 
 
 @cache
@@ -149,7 +156,7 @@ def _forged_chunk(array: str) -> Target:
 def _read_forged_arrays(path: Path) -> object:
     """Arrays under a right checksum."""
     rest = path.read_bytes()
-    return unpack(pack({})[: _HEAD - 16] + hashlib.blake2b(rest, digest_size=16).digest() + rest, "x")
+    return unpack(pack({})[: _HEAD - 16] + digest(rest) + rest, "x")
 
 
 def _chunk(array: str) -> str:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import Annotated, Any, cast
 
 import typer
@@ -88,10 +91,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     -------
     int
         Exit code: 0; 2 after anything the user can cause, which one sentence on stderr explains; 3 for a
-        result that is complete but not to be trusted, whose reasons stand on stderr.
+        result that is complete but not to be trusted, whose reasons stand on stderr; 130 and 143 after
+        Ctrl-C and SIGTERM.
     """
     try:
-        code = _run(list(sys.argv[1:] if arguments is None else arguments) or ["--help"])
+        with _ended_in_order():
+            code = _run(list(sys.argv[1:] if arguments is None else arguments) or ["--help"])
         sys.stdout.flush()
         return code
     except WideflowError as error:
@@ -104,6 +109,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not any(sign in str(error) for sign in _SIGNS_OF_NO_MEMORY):
             raise
         return _fail(_NO_MEMORY)
+    except _Terminated:
+        return _fail("ended by a signal", 143)
     except KeyboardInterrupt:
         return _fail("interrupted", 130)
     except BrokenPipeError:
@@ -112,6 +119,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         _settle_stdout()
         return _fail(_disk_sentence(error))
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM has come."""
+
+
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """Let SIGTERM, too, end blocks that hold a lock or have started processes; a second one ends at once."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        raise _Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _run(words: list[str]) -> int:

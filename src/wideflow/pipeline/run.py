@@ -180,9 +180,9 @@ def _begin(
     """
     state = survey(plan, Store.find(place))
     for reason in state.reasons:
-        LOG.info("%s", reason)
-        if "damaged" in reason or "this version" in reason:
-            warnings.warn(reason, stacklevel=2)
+        LOG.info("%s", reason.words)
+        if not reason.asked:
+            warnings.warn(reason.words, stacklevel=2)
     Store.create(place, len(plan), plan.rig.cameras, plan.keep)
     require_space(place, plan, state.tasks, progress)
     summary = first_summary(job, found)

@@ -41,13 +41,17 @@ def pack(arrays: Arrays) -> bytes:
         bodies.append(body)
     head = json.dumps(heads).encode()
     rest = b"".join([len(head).to_bytes(4, "little"), head, *bodies])
-    return _MAGIC + hashlib.blake2b(rest, digest_size=16).digest() + rest
+    return _MAGIC + digest(rest) + rest
 
 
 def is_whole(data: bytes) -> bool:
     """Whether this is what `pack` gave, every bit of it."""
-    digest = hashlib.blake2b(data[_BODY:], digest_size=16).digest()
-    return data.startswith(_MAGIC) and digest == data[len(_MAGIC) : _BODY]
+    return data.startswith(_MAGIC) and digest(data[_BODY:]) == data[len(_MAGIC) : _BODY]
+
+
+def digest(content: bytes) -> bytes:
+    """16 bytes (BLAKE2b) that change with any bit of the content."""
+    return hashlib.blake2b(content, digest_size=16).digest()
 
 
 def unpack(data: bytes, name: str) -> Arrays:
