@@ -68,8 +68,9 @@ lock: $(INSTALLED)
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --all-extras --no-emit-index-url \
 	  --no-emit-find-links --no-annotate --custom-compile-command "make lock" -o constraints.txt pyproject.toml
 
+# an environment that is there keeps the Python that it was made with
 $(INSTALLED): pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV)
 	$(PIP) -c constraints.txt -e ".[synth,dev]"
 	touch $@
 
