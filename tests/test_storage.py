@@ -309,6 +309,10 @@ def test_more_arrays_are_kept_if_asked_for(out: Path) -> None:
     assert transform.shape == (3, 13)
     assert (transform[:, 1:4] == np.eye(3)).all()
     assert not transform[:, [0, *range(4, 13)]].any()
+    # once kept, an array is there at every moment, whatever changes
+    run_quickly(Wish(iterations=2), out)
+    assert served(out) == whole(Wish(iterations=2, keep=wish.keep))
+    assert main(["check-result", str(out), "-q"]) == 0
     with pytest.raises(InputError, match="there is no array nonsense to keep; there are loop_flow"):
         run_quickly(Wish(keep=("nonsense",)), out)
 

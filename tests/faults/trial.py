@@ -8,12 +8,15 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 from faults.injection import Killed, injected
 from faults.quick_job import Wish, run_quickly, served
 from wideflow.errors import WideflowError
+from wideflow.storage.result import Result
+from wideflow.storage.schema import OPTIONAL
 
 
 @contextmanager
@@ -58,7 +61,8 @@ def suffer(wish: Wish, out: Path | str, kind: str, at: int, workers: str | None 
 def check_served(out: Path | str, *wishes: Wish) -> None:
     """All that is served is what an uninterrupted run of one and the same wish serves."""
     found = served(out)
-    wrong = [[name for name, content in found.items() if whole(wish).get(name) != content] for wish in wishes]
+    every = [whole(replace(wish, keep=tuple(OPTIONAL))) for wish in wishes]
+    wrong = [[name for name, content in found.items() if right.get(name) != content] for right in every]
     assert any(names == [] for names in wrong), f"silently wrong: {min(wrong, key=len)}"
 
 
@@ -67,7 +71,9 @@ def mend(wish: Wish, out: Path | str, workers: str | None = None) -> None:
     with injected(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         run_quickly(wish, out, workers)
-    assert served(out) == whole(wish)
+    kept = Result(str(out)).kept  # what was asked for once is kept
+    assert set(wish.keep) <= set(kept)
+    assert served(out) == whole(replace(wish, keep=kept))
     if isinstance(out, Path):
         left = [path.name for path in out.rglob(".*") if path.name != ".lock"]
         assert left == [], "temporary files are left behind"

@@ -95,7 +95,7 @@ def run(
         Go on where synchronisation or calibration is not to be trusted; the verdict says so all the same.
     keep : tuple of str
         Arrays to store beside those of every result: "loop_flow", "covariance", "motion_covariance",
-        "colour_transform".
+        "colour_transform". What the result in ``out`` has of them already is kept too.
     discard_work : bool
         Remove at the end what only a run that goes on, or one with other settings, needs.
     report : bool
@@ -143,7 +143,7 @@ def run_job(job: Job, workers: int | None, cluster: str | None, report: bool, pr
         place.sweep()
         LOG.info("wideflow %s: '%s' and '%s' into '%s'", __version__, job.a, job.b, job.out)
         plan, found = make_plan(job, progress, claim)
-        plan = replace(plan, claim=claim)
+        plan = replace(plan, claim=claim, keep=_kept_too(place, plan))
         claim.check(place)
         state, summary = _begin(place, plan, job, found, progress)
         notes = _notes_of_others(plan, state.tasks)
@@ -189,6 +189,13 @@ def _begin(
     files = {"rig.json": rig_to_bytes(plan.rig), "filmed.json": rig_to_bytes(plan.filmed)}
     write_files(place, files | {"summary.json": json.dumps(summary, indent=1).encode()})
     return state, summary
+
+
+def _kept_too(place: Place, plan: Plan) -> tuple[str, ...]:
+    """Arrays to keep: those asked for, and those that the result has already, so that no moment lacks one."""
+    store = Store.find(place)
+    same = store is not None and store.sizes == tuple(camera.size for camera in plan.rig.cameras)
+    return tuple(sorted({*plan.keep, *(store.kept if store is not None and same else ())}))
 
 
 def _notes_of_others(plan: Plan, tasks: tuple[Task, ...]) -> dict[Task, dict[str, Any]]:

@@ -11,7 +11,7 @@ from wideflow.files.rig import rig_from_bytes
 from wideflow.progress import Progress, silent
 from wideflow.storage.checked_files import checked_names, find_file, read_file
 from wideflow.storage.place import Place
-from wideflow.storage.schema import SLOTS, arrays_of, spec
+from wideflow.storage.schema import SLOTS, spec
 from wideflow.storage.store import NAME, Store
 from wideflow.storage.unchecked import UncheckedStore
 from wideflow.storage.work import Work
@@ -92,7 +92,7 @@ def check_result(where: AnyPath, progress: Progress = silent) -> Checked:
 
 def _expected(store: Store, name: str, t: int) -> bool:
     """Whether every moment t of such a result has this array."""
-    return name in arrays_of(store.form) and t < store.moments - spec(name).of_step
+    return name in store.names and t < store.moments - spec(name).of_step
 
 
 def _wrong_files(place: Place) -> list[str]:
