@@ -20,7 +20,7 @@ from wideflow.geometry.epipolar import (
     sampson_distance,
 )
 from wideflow.geometry.flows import TruthFlows, flow_between, points_from_depth, truth_flows
-from wideflow.geometry.pair import PairGeometry
+from wideflow.geometry.pair import PairGeometry, transfer
 from wideflow.geometry.pose import (
     baseline,
     camera_to_world,
@@ -54,6 +54,7 @@ __all__ = [
     "proper_pose",
     "relative_pose",
     "sampson_distance",
+    "transfer",
     "triangulate",
     "truth_flows",
     "undistort_points",
