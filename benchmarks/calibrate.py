@@ -28,7 +28,7 @@ from wideflow.geometry import (
     unproject,
     world_to_camera,
 )
-from wideflow.pipeline.cameras import calibrate
+from wideflow.pipeline.before.dense_calibration import calibrate
 from wideflow.sync import synchronise
 from wideflow.synth import SynthConfig, render
 from wideflow.types import Camera, Rig, View

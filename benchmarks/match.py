@@ -22,7 +22,7 @@ from wideflow.geometry import PairGeometry
 from wideflow.handheld import HandheldScene, read_handheld
 from wideflow.matching import match
 from wideflow.matching.passes import run_passes
-from wideflow.pipeline.flows import match_film, match_pair
+from wideflow.pipeline.step.flows import match_film, match_pair
 from wideflow.synth import SynthConfig, render
 from wideflow.types import View
 

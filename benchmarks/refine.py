@@ -24,9 +24,9 @@ from wideflow.evaluate.stages import StageResult, step_in_memory, step_results
 from wideflow.geometry.flow_loop import FlowLoop
 from wideflow.handheld import HandheldScene, read_handheld
 from wideflow.lift import lift_flows
-from wideflow.pipeline.order import STAGE
-from wideflow.pipeline.stage import compute
-from wideflow.pipeline.step import StagesInMemory
+from wideflow.pipeline.step.in_memory import StagesInMemory
+from wideflow.pipeline.step.order import STAGE
+from wideflow.pipeline.step.stage import compute
 from wideflow.synth import SynthConfig, render
 
 ANGLES = (8, 15, 25)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import room
-from wideflow.pipeline.order import STAGE, STAGES
-from wideflow.pipeline.step import StagesInMemory
+from wideflow.pipeline.step.in_memory import StagesInMemory
+from wideflow.pipeline.step.order import STAGE, STAGES
 
 STORED = Path(__file__).parent / "data" / "stage_outputs.npz"
 SIZE = (64, 48)

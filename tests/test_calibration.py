@@ -11,7 +11,7 @@ import room
 from shared_data import shared
 from wideflow import Rig, Video, calibrate
 from wideflow.calibration import check_rig, fit_rig
-from wideflow.calibration.lens import fitted_camera
+from wideflow.calibration.solving.lens import fitted_camera
 from wideflow.cli import main
 from wideflow.config import CalibrateConfig
 from wideflow.errors import InputError

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import room
 from wideflow import Rig, Video
 from wideflow.calibration import scaled, smoothed, with_baseline
-from wideflow.calibration.keyframes import choose_keyframes
-from wideflow.calibration.lens import first_lenses, focal_in_notes
 from wideflow.calibration.report import CalibrationReport, doubts_about
+from wideflow.calibration.sightings.keyframes import choose_keyframes
+from wideflow.calibration.solving.lens import first_lenses, focal_in_notes
 from wideflow.cli.calibrate import parse_frames
 from wideflow.errors import InputError
 from wideflow.files.fingerprint import fingerprint
@@ -218,7 +218,7 @@ def test_frames_are_a_slice() -> None:
 
 
 def test_a_length_in_the_picture_is_measured() -> None:
-    from wideflow.pipeline.known_length import measure_length
+    from wideflow.pipeline.before.known_length import measure_length
 
     views = true_rig(1).frames[0].views
     pictures = tuple(room.picture(view, 0.0).astype(np.float32) / 255 for view in views)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from wideflow.calibration.bundle import Bundle, adjust, joined, parted, resect, residuals
-from wideflow.calibration.keys import Keys, number_poses, stands_still
-from wideflow.calibration.lens import LensPrior
-from wideflow.calibration.moments import solve_moments
-from wideflow.calibration.spread import left_out
-from wideflow.calibration.tracks import Tracks, join_tracks
-from wideflow.calibration.world import build_world
+from wideflow.calibration.sightings.keys import Keys, number_poses, stands_still
+from wideflow.calibration.sightings.tracks import Tracks, join_tracks
+from wideflow.calibration.solving.bundle import Bundle, adjust, joined, parted, resect, residuals
+from wideflow.calibration.solving.lens import LensPrior
+from wideflow.calibration.solving.moments import solve_moments
+from wideflow.calibration.solving.spread import left_out
+from wideflow.calibration.solving.world import build_world
 
 SIZE = (640, 360)
 LENS = np.array([[np.log(600.0), 322, 175, -0.05], [np.log(570.0), 317, 184, 0.02]])

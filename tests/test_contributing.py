@@ -27,10 +27,12 @@ def test_an_exporter_is_one_file_and_one_line(tmp_path: Path) -> None:
     house = tmp_path / "house" / "wideflow"
     shutil.copytree(PACKAGE, house, ignore=shutil.ignore_patterns("__pycache__"))
     (line,) = (text for language, text in blocks(PAGE) if language == "text")
-    registry = house / "export/__init__.py"
+    (place,) = re.findall(r"into `FORMATS` in `src/wideflow/([\w/.]+)`", TEXT)
+    registry = house / place
     before = registry.read_text()
     registry.write_text(before.replace("FORMATS = {\n", f"FORMATS = {{\n{line}", 1))
-    shutil.copy(ROOT / "examples/add_an_exporter/xyz.py", house / "export")
+    (place,) = re.findall(r"The file is `src/wideflow/([\w/]+)/NAME\.py`", TEXT)
+    shutil.copy(ROOT / "examples/add_an_exporter/xyz.py", house / place)
 
     command = [sys.executable, "-m", "wideflow", "export"]
     env = os.environ | {"PYTHONPATH": str(house.parent)}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from wideflow import files
 from wideflow.errors import FileError, InputError
 from wideflow.files import ColmapImage, ColmapModel, ColmapPoints
-from wideflow.files.colmap_model import quaternion_from_rotation, rotation_from_quaternion
+from wideflow.files.colmap.model import quaternion_from_rotation, rotation_from_quaternion
 from wideflow.types import Camera
 
 finite = st.floats(-1e150, 1e150)

@@ -14,7 +14,7 @@ import pytest
 
 from wideflow import files
 from wideflow.files import ColmapImage, ColmapModel, ColmapPoints
-from wideflow.files.colmap_model import rotation_from_quaternion
+from wideflow.files.colmap.model import rotation_from_quaternion
 from wideflow.geometry import project, world_to_camera
 from wideflow.types import Camera, View
 

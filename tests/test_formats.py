@@ -17,7 +17,7 @@ from faults.trial import scratch, suffer, whole
 from stored_results import STORED
 from wideflow.cli import main
 from wideflow.errors import DamagedError, FileError, InputError
-from wideflow.pipeline import tasks
+from wideflow.pipeline.tasks import do
 from wideflow.storage import schema, store
 from wideflow.storage.place import Place
 from wideflow.storage.result import Result
@@ -58,7 +58,7 @@ def test_the_present_format_is_among_them() -> None:
 @contextmanager
 def with_weather() -> Iterator[None]:
     """A version whose results have one array more."""
-    stored_arrays = tasks.stored_arrays
+    stored_arrays = do.stored_arrays
 
     def more(value: object, names: tuple[str, ...]) -> dict[str, np.ndarray]:
         arrays = stored_arrays(value, names)
@@ -76,7 +76,7 @@ def with_weather() -> Iterator[None]:
         stack.enter_context(patch.dict(schema.SLOT_OF, {"weather": "moment"}))
         for module in (schema, store):
             stack.enter_context(patch.object(module, "FORMAT", schema.FORMAT + 1))
-        stack.enter_context(patch.object(tasks, "stored_arrays", more))
+        stack.enter_context(patch.object(do, "stored_arrays", more))
         yield
 
 

@@ -48,6 +48,7 @@ def test_the_package_keeps_its_layers(copy: Path) -> None:
     [
         ("filling/occlusion.py", "from wideflow.matching import match", "filling is not allowed to import"),
         ("geometry/pose.py", "import wideflow.video.read", "geometry is not allowed to import"),
+        ("pipeline/step/flows.py", "import wideflow.pipeline.tasks.plan", "step is not allowed to import"),
         ("synth/studio.py", "import wideflow.evaluate", "synth is not allowed to import wideflow.evaluate"),
     ],
 )

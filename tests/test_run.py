@@ -22,10 +22,10 @@ from faults.places import object_storage
 from wideflow.cli import main
 from wideflow.config import Config, load_config
 from wideflow.files import write_rig
-from wideflow.pipeline import tasks
-from wideflow.pipeline.plan import Task
-from wideflow.pipeline.prepare import Job, make_plan
-from wideflow.pipeline.stage import Stage, compute
+from wideflow.pipeline.before.prepare import Job, make_plan
+from wideflow.pipeline.step.stage import Stage, compute
+from wideflow.pipeline.tasks import do
+from wideflow.pipeline.tasks.plan import Task
 from wideflow.storage.lock import locked
 from wideflow.storage.place import Place
 from wideflow.storage.result import Result
@@ -132,7 +132,7 @@ def count_tasks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         done.append(stage.clock.split()[0])
         return compute(stage, *values)
 
-    monkeypatch.setattr(tasks, "compute", counted)
+    monkeypatch.setattr(do, "compute", counted)
     return done
 
 
@@ -189,8 +189,8 @@ def test_uncertain_cameras_lower_confidence_and_compute_only_depth_anew(
         assert (plan.key(task) == doubtful.key(task)) == (task.name not in ("step", "last")), task
     for task in (Task("step", 0), Task("last", 2)):
         before = {name: getattr(Result(out), name)(task.t) for name in ("depth", "confidence")}
-        assert tasks.do_task(plan, task)["tilt"] == 0
-        assert tasks.do_task(doubtful, task)["tilt"] > 0.01
+        assert do.do_task(plan, task)["tilt"] == 0
+        assert do.do_task(doubtful, task)["tilt"] > 0.01
         assert Result(out).depth(task.t).tobytes() == before["depth"].tobytes()
         after = Result(out).confidence(task.t)
         assert (after <= before["confidence"] + 1e-3).all()

@@ -122,7 +122,7 @@ def test_nobody_answers_at_the_address(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed", reason="needs the extra cluster")
-    monkeypatch.setattr("wideflow.pipeline.schedule._PATIENCE", 1)
+    monkeypatch.setattr("wideflow.pipeline.tasks.schedule._PATIENCE", 1)
     words = f"{place}/a.mp4 {place}/b.mp4 {KNOWN} --cluster tcp://127.0.0.1:1".replace(
         "{}", str(place)
     ).split()

@@ -14,8 +14,8 @@ import wideflow
 from wideflow.cli import main
 from wideflow.errors import InputError, RefusedError
 from wideflow.files import write_rig
-from wideflow.pipeline import prepare
-from wideflow.pipeline.moments import asked_moments
+from wideflow.pipeline.before import prepare
+from wideflow.pipeline.before.frame_choice import asked_moments
 from wideflow.storage.result import Result
 from wideflow.sync import FramePairs, Sync, pair_frames
 from wideflow.types import Rig, RigFrame

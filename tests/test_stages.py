@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from wideflow.config import Config
-from wideflow.pipeline import order
-from wideflow.pipeline.order import SOURCES, STAGE, STAGES
-from wideflow.pipeline.plan import Plan, Task
-from wideflow.pipeline.stage import Need, Stage
-from wideflow.pipeline.step import StagesInMemory
+from wideflow.pipeline.step import order
+from wideflow.pipeline.step.in_memory import StagesInMemory
+from wideflow.pipeline.step.order import SOURCES, STAGE, STAGES
+from wideflow.pipeline.step.stage import Need, Stage
+from wideflow.pipeline.tasks.plan import Plan, Task
 from wideflow.types import Camera, Rig, RigFrame, View
 
 CAMERAS = tuple(Camera(name, 16, 12, np.diag([10.0, 10.0, 1.0])) for name in "ab")

@@ -244,7 +244,7 @@ def test_more_arrays_are_kept_if_asked_for(out: Path) -> None:
 def test_work_is_discarded_if_asked_for(folder: Path) -> None:
     run_quickly(Wish(discard_work=True), folder / "out")
     assert list((folder / "out" / "work").rglob("*.bin")) == []
-    with patch("wideflow.pipeline.tasks.compute", side_effect=AssertionError("computed again")):
+    with patch("wideflow.pipeline.tasks.do.compute", side_effect=AssertionError("computed again")):
         run_quickly(WISH, folder / "out")
     assert served(folder / "out") == whole(WISH)
     assert list((folder / "out" / "work").rglob("*.bin")) == []
@@ -297,7 +297,7 @@ def test_worker_processes_end_with_their_parent(tmp_path: Path) -> None:
     import psutil
 
     code = (
-        "import time; from wideflow.pipeline.schedule import _client\n"
+        "import time; from wideflow.pipeline.tasks.schedule import _client\n"
         "if __name__ == '__main__':\n"
         "    with _client(None, 1):\n        print('ready', flush=True); time.sleep(60)\n"
     )
@@ -314,7 +314,7 @@ def test_worker_processes_end_with_their_parent(tmp_path: Path) -> None:
 
 def test_workers_that_cannot_start_are_one_sentence(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed", reason="needs the extra cluster")
-    from wideflow.pipeline.schedule import _client
+    from wideflow.pipeline.tasks.schedule import _client
 
     def refuse(**_: object) -> None:
         raise FileNotFoundError(2, "No such file or directory: /dev/shm")

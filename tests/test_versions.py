@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from stage_outputs import STORED, arrays_of, give, outputs, scene
-from wideflow.pipeline.order import STAGE
-from wideflow.pipeline.stage import compute
-from wideflow.pipeline.step import StagesInMemory
+from wideflow.pipeline.step.in_memory import StagesInMemory
+from wideflow.pipeline.step.order import STAGE
+from wideflow.pipeline.step.stage import compute
 
 REMEDY = "raise its number in storage/versions.py and run tests/stage_outputs.py"
 # Machines round differently, and a match at a tie falls either way: most values must agree closely.

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from wideflow.lift import Evidence, Lifted, lift_flows
     from wideflow.matching import Match, match
     from wideflow.pipeline import scene_flow
-    from wideflow.pipeline.cameras import calibrate
+    from wideflow.pipeline.before.dense_calibration import calibrate
     from wideflow.pipeline.run import run
     from wideflow.refine import Refinement, refine_flows
     from wideflow.report import depth_colours, flow_colours, write_report
@@ -182,7 +182,7 @@ _HOMES = {
     "wideflow.lift": ("Evidence", "Lifted", "lift_flows"),
     "wideflow.matching": ("Match", "match"),
     "wideflow.pipeline": ("scene_flow",),
-    "wideflow.pipeline.cameras": ("calibrate",),
+    "wideflow.pipeline.before.dense_calibration": ("calibrate",),
     "wideflow.pipeline.run": ("run",),
     "wideflow.refine": ("Refinement", "refine_flows"),
     "wideflow.report": ("depth_colours", "flow_colours", "write_report"),

@@ -17,11 +17,12 @@ from unittest.mock import patch
 import numpy as np
 
 from wideflow.config import Config
-from wideflow.pipeline import order, tasks
 from wideflow.pipeline import run as run_module
-from wideflow.pipeline.moment import FilledFlow, LastMoment, MatchedFlow, Pictures, RefinedFlows
-from wideflow.pipeline.plan import Plan
-from wideflow.pipeline.prepare import Job
+from wideflow.pipeline.before.prepare import Job
+from wideflow.pipeline.step import order
+from wideflow.pipeline.step.values import FilledFlow, LastMoment, MatchedFlow, Pictures, RefinedFlows
+from wideflow.pipeline.tasks import do
+from wideflow.pipeline.tasks.plan import Plan
 from wideflow.storage.result import Result
 from wideflow.storage.schema import ARRAYS, OPTIONAL, spec
 from wideflow.types import Camera, Rig, RigFrame, SceneFlow, View
@@ -152,8 +153,8 @@ def quick_stages(wish: Wish) -> Iterator[None]:
             version = wish.lift_version if name in ("step", "last") else 1
             changed = replace(order.STAGE[name], function=function, version=version)
             stack.enter_context(patch.dict(order.STAGE, {name: changed}))
-        stack.enter_context(patch.object(tasks, "_video", lambda *_: _Film()))
-        stack.enter_context(patch.object(tasks, "_lenses", lambda _: (_Lens(), _Lens())))
+        stack.enter_context(patch.object(do, "_video", lambda *_: _Film()))
+        stack.enter_context(patch.object(do, "_lenses", lambda _: (_Lens(), _Lens())))
         yield
 
 

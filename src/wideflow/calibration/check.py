@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.calibration.grey_frames import grey_frames
-from wideflow.calibration.lens import fitted_camera
 from wideflow.calibration.report import TOPIC, CalibrationReport, motion_of_rig
+from wideflow.calibration.sightings.grey_frames import grey_frames
 from wideflow.calibration.solution import Pairs
+from wideflow.calibration.solving.lens import fitted_camera
 from wideflow.errors import InputError
 from wideflow.geometry import (
     fundamental_matrix,

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from wideflow.calibration.bundle import NOISE, adjust, joined, residuals
-from wideflow.calibration.keys import Keys
-from wideflow.calibration.lens import LensPrior
-from wideflow.calibration.moments import Pixels, solve_moments
 from wideflow.calibration.report import CalibrationReport, doubts_about, motion_of_rig
-from wideflow.calibration.tracks import Tracks
-from wideflow.calibration.world import World
+from wideflow.calibration.sightings.keys import Keys
+from wideflow.calibration.sightings.tracks import Tracks
+from wideflow.calibration.solving.bundle import NOISE, adjust, joined, residuals
+from wideflow.calibration.solving.lens import LensPrior
+from wideflow.calibration.solving.moments import Pixels, solve_moments
+from wideflow.calibration.solving.world import World
 from wideflow.geometry import (
     fundamental_matrix,
     ideal_camera,

@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.calibration.figures import measure
-from wideflow.calibration.keyframes import choose_keyframes, motion_of
-from wideflow.calibration.keys import Keys, number_poses, read_keys, stands_still
-from wideflow.calibration.lens import LensPrior, first_lenses
-from wideflow.calibration.moments import (
+from wideflow.calibration.poses import scaled, smoothed, with_mean_baseline
+from wideflow.calibration.report import CalibrationReport
+from wideflow.calibration.sightings.keyframes import choose_keyframes, motion_of
+from wideflow.calibration.sightings.keys import Keys, number_poses, read_keys, stands_still
+from wideflow.calibration.sightings.tracks import Tracks, follow, join_tracks
+from wideflow.calibration.solving.lens import LensPrior, first_lenses
+from wideflow.calibration.solving.moments import (
     FEWEST,
     Matcher,
     Moments,
@@ -24,12 +27,9 @@ from wideflow.calibration.moments import (
     solve_moments,
     sparse_matches,
 )
-from wideflow.calibration.placing import place_frames, rig_of
-from wideflow.calibration.poses import scaled, smoothed, with_mean_baseline
-from wideflow.calibration.report import CalibrationReport
-from wideflow.calibration.spread import alternative_rigs
-from wideflow.calibration.tracks import Tracks, follow, join_tracks
-from wideflow.calibration.world import World, build_world
+from wideflow.calibration.solving.placing import place_frames, rig_of
+from wideflow.calibration.solving.spread import alternative_rigs
+from wideflow.calibration.solving.world import World, build_world
 from wideflow.config import CalibrateConfig
 from wideflow.errors import CalibrationError, InputError
 from wideflow.files.fingerprint import fingerprint

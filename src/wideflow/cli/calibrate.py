@@ -83,8 +83,8 @@ def run(
     import numpy as np
 
     from wideflow.files import read_intrinsics, read_rig, write_bytes, write_rig
-    from wideflow.pipeline.moments import choose_pairs
-    from wideflow.pipeline.prepare import described_sync
+    from wideflow.pipeline.before.frame_choice import choose_pairs
+    from wideflow.pipeline.before.prepare import described_sync
     from wideflow.storage.place import make_folder
     from wideflow.verdict import Verdict
     from wideflow.verdict.judge import calibration_doubts, sync_finding
@@ -148,7 +148,7 @@ class _Unit:
         elif self.points is not None and self.length is not None:
             import numpy as np
 
-            from wideflow.pipeline.known_length import measure_length
+            from wideflow.pipeline.before.known_length import measure_length
 
             here = found.rig.frame(self._index(found.rig))
             partner = int(pairs.b[np.flatnonzero(pairs.a == self._index(found.rig))[0]])
@@ -181,7 +181,7 @@ def _synchronised(
     import numpy as np
 
     from wideflow.files.fingerprint import fingerprint
-    from wideflow.pipeline.prepare import sync_fields, sync_from_fields
+    from wideflow.pipeline.before.prepare import sync_fields, sync_from_fields
     from wideflow.storage.place import Place
     from wideflow.storage.steps import Steps
     from wideflow.storage.versions import made_by
@@ -211,7 +211,7 @@ def _calibrated(
     progress: Progress,
 ) -> Calibration:
     from wideflow.calibration import Calibration, check_rig, fit_rig
-    from wideflow.pipeline.cameras import calibrate
+    from wideflow.pipeline.before.dense_calibration import calibrate
 
     if given is not None:
         return Calibration(fit_rig(given, a, b), check_rig(given, a, b, pairs, progress))

@@ -70,7 +70,7 @@ def run(
     if views is not None and not all(view.camera.is_pinhole for view in views):
         if not quiet:
             print("undistorting both pictures first: the flow is that of the undistorted ones")
-        from wideflow.pipeline.undistort import undistorted
+        from wideflow.pipeline.step.undistort import undistorted
 
         one, two = (undistorted(*pair) for pair in zip(pictures, views, strict=True))
         pictures, views, known = (one[0], two[0]), (one[1], two[1]), one[2]

@@ -11,10 +11,10 @@ from wideflow.errors import InputError
 from wideflow.evaluate.datasets.sample import Field, Mask, Sample
 from wideflow.geometry.flow_loop import close_loop
 from wideflow.lift import lift_flows
-from wideflow.pipeline.flows import fill_flow, find_hidden, match_film, match_pair
-from wideflow.pipeline.moment import FilledFlow, MatchedFlow
-from wideflow.pipeline.step import StagesInMemory
-from wideflow.pipeline.timings import Seconds, clock, total
+from wideflow.pipeline.step.flows import fill_flow, find_hidden, match_film, match_pair
+from wideflow.pipeline.step.in_memory import StagesInMemory
+from wideflow.pipeline.step.timings import Seconds, clock, total
+from wideflow.pipeline.step.values import FilledFlow, MatchedFlow
 from wideflow.types import SceneFlow
 
 STAGES = ("match", "fill", "refine")

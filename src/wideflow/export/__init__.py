@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "export_result"]
 
-# `wideflow.export.NAME` has the function `export_NAME(result, out, options, progress)`; loaded when used
+# the module of `export.formats` that has `export_NAME(result, out, options, progress)`; loaded when used
 FORMATS = {
     "ply": "point clouds with colour and velocity",
     "flo": "flow files of Middlebury",
@@ -72,7 +72,7 @@ def export_result(
     from wideflow.storage.result import Result
 
     opened = result if isinstance(result, Result) else Result(result)
-    write = getattr(import_module(f"wideflow.export.{format}"), f"export_{format}")
+    write = getattr(import_module(f"wideflow.export.formats.{format}"), f"export_{format}")
     with show_progress(quiet=True) as silent:
         report = progress or silent
         write(opened, Path(out), options or ExportOptions(), report)

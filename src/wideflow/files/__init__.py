@@ -3,8 +3,8 @@
 A file that cannot be used is a `wideflow.errors.FileError` of one sentence; every write is atomic.
 """
 
-from wideflow.files.colmap import read_colmap, rig_from_colmap, write_colmap
-from wideflow.files.colmap_model import ColmapImage, ColmapModel, ColmapPoints
+from wideflow.files.colmap.directory import read_colmap, rig_from_colmap, write_colmap
+from wideflow.files.colmap.model import ColmapImage, ColmapModel, ColmapPoints
 from wideflow.files.disk import atomic_path, write_bytes
 from wideflow.files.flow import read_disparity, read_flow, write_disparity, write_flow
 from wideflow.files.image import read_image, write_image

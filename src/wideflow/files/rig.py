@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from wideflow.errors import FileError, InputError
 from wideflow.files.cameras import camera_from_fields, camera_to_fields
-from wideflow.files.colmap import read_colmap, rig_from_colmap
+from wideflow.files.colmap.directory import read_colmap, rig_from_colmap
 from wideflow.files.disk import AnyPath, write_bytes
 from wideflow.files.json_fields import Fields, parse_json, read_json
 from wideflow.types import Camera, Rig, RigFrame, View

@@ -13,8 +13,8 @@ from wideflow import __version__
 from wideflow.errors import FileError
 from wideflow.files.disk import TEMPORARY, AnyPath
 from wideflow.files.rig import rig_to_bytes
-from wideflow.pipeline.step import Step
-from wideflow.pipeline.timings import timings
+from wideflow.pipeline.step.in_memory import Step
+from wideflow.pipeline.step.timings import timings
 from wideflow.storage.lock import locked
 from wideflow.storage.packed import Arrays
 from wideflow.storage.place import Place

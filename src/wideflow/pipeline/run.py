@@ -20,14 +20,14 @@ from wideflow import __version__
 from wideflow.config import Config
 from wideflow.errors import InputError, WideflowError
 from wideflow.files.rig import rig_to_bytes
+from wideflow.pipeline.before.prepare import Job, make_plan
 from wideflow.pipeline.conclude import conclude
-from wideflow.pipeline.forecast import require_space
-from wideflow.pipeline.plan import Plan, Task
-from wideflow.pipeline.prepare import Job, make_plan
-from wideflow.pipeline.resume import Survey, survey
-from wideflow.pipeline.schedule import run_here, run_on_cluster
-from wideflow.pipeline.tasks import noted
-from wideflow.pipeline.timings import Seconds, timings, total
+from wideflow.pipeline.step.timings import Seconds, timings, total
+from wideflow.pipeline.tasks.do import noted
+from wideflow.pipeline.tasks.forecast import require_space
+from wideflow.pipeline.tasks.plan import Plan, Task
+from wideflow.pipeline.tasks.resume import Survey, survey
+from wideflow.pipeline.tasks.schedule import run_here, run_on_cluster
 from wideflow.progress import Progress
 from wideflow.storage.lock import locked
 from wideflow.storage.place import Place

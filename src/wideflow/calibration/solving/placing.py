@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.calibration.between import follow_between
-from wideflow.calibration.bundle import resect, residuals
-from wideflow.calibration.keys import Keys
-from wideflow.calibration.lens import LensPrior
-from wideflow.calibration.tracks import Tracks
-from wideflow.calibration.world import World
+from wideflow.calibration.sightings.between import follow_between
+from wideflow.calibration.sightings.keys import Keys
+from wideflow.calibration.sightings.tracks import Tracks
+from wideflow.calibration.solving.bundle import resect, residuals
+from wideflow.calibration.solving.lens import LensPrior
+from wideflow.calibration.solving.world import World
 from wideflow.geometry import baseline, proper_pose
 from wideflow.types import Camera, Rig, RigFrame, View
 from wideflow.video.read import Video

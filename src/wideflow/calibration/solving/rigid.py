@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.calibration.lens import plain_camera
+from wideflow.calibration.solving.lens import plain_camera
 from wideflow.compiled import njit
 from wideflow.geometry import unproject
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from wideflow.config import Config
-from wideflow.pipeline.timings import Seconds, clock
+from wideflow.pipeline.step.timings import Seconds, clock
 
 Fetch = Callable[[str, int], Any]  # what a stage or a source of this name gives at this moment
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wideflow.errors import FileError
-from wideflow.files.colmap_model import (
+from wideflow.files.colmap.model import (
     MODEL_NAMES,
     MODEL_NUMBERS,
     PARAMETER_COUNTS,

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from wideflow.calibration.bundle import NOISE, Bundle, adjust, joined, parted
-from wideflow.calibration.keys import Keys
-from wideflow.calibration.lens import LensPrior
-from wideflow.calibration.tracks import Tracks
-from wideflow.calibration.world import World
+from wideflow.calibration.sightings.keys import Keys
+from wideflow.calibration.sightings.tracks import Tracks
+from wideflow.calibration.solving.bundle import NOISE, Bundle, adjust, joined, parted
+from wideflow.calibration.solving.lens import LensPrior
+from wideflow.calibration.solving.world import World
 from wideflow.types import Rig, RigFrame, View
 
 Floats = NDArray[np.float64]

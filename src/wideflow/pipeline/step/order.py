@@ -6,7 +6,7 @@ timings follow from the list. A further stage is a further entry.
 
 from __future__ import annotations
 
-from wideflow.pipeline.flows import (
+from wideflow.pipeline.step.flows import (
     fill_a,
     fill_b,
     ideal_pictures,
@@ -14,9 +14,9 @@ from wideflow.pipeline.flows import (
     match_optical_b,
     match_stereo,
 )
-from wideflow.pipeline.lifting import lift_last, lift_step, refine_step
-from wideflow.pipeline.moment import FilledFlow, LastMoment, MatchedFlow, Pictures, RefinedFlows
-from wideflow.pipeline.stage import Need, Stage
+from wideflow.pipeline.step.lifting import lift_last, lift_step, refine_step
+from wideflow.pipeline.step.stage import Need, Stage
+from wideflow.pipeline.step.values import FilledFlow, LastMoment, MatchedFlow, Pictures, RefinedFlows
 from wideflow.storage.versions import STAGES as VERSIONS
 from wideflow.types import SceneFlow
 

@@ -12,8 +12,8 @@ from wideflow.config import FillConfig, MatchConfig
 from wideflow.errors import NothingInCommonError
 from wideflow.filling import fill, find_occluded
 from wideflow.matching import Match, match
-from wideflow.pipeline.moment import FilledFlow, Floats, Mask, MatchedFlow, Pictures
-from wideflow.pipeline.undistort import Undistorter
+from wideflow.pipeline.step.undistort import Undistorter
+from wideflow.pipeline.step.values import FilledFlow, Floats, Mask, MatchedFlow, Pictures
 from wideflow.types import Flow, RigFrame, View
 
 Bytes = NDArray[np.uint8]

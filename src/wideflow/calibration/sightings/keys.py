@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.calibration.grey_frames import grey_frames
+from wideflow.calibration.sightings.grey_frames import grey_frames
 from wideflow.geometry.pyramid import Grey
 from wideflow.video.read import Video
 

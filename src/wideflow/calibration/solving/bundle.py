@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.calibration.bundle_kernels import (
+from wideflow.calibration.solving.bundle_kernels import (
     LENS,
     POSE,
     distances,

@@ -11,7 +11,7 @@ from wideflow.config import MatchConfig
 from wideflow.errors import InputError
 from wideflow.geometry import inside_picture, project, triangulate, unproject
 from wideflow.matching import match
-from wideflow.pipeline.undistort import undistorted
+from wideflow.pipeline.step.undistort import undistorted
 from wideflow.progress import Progress
 from wideflow.types import View
 

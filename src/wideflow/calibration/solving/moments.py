@@ -2,7 +2,7 @@
 
 Each key moment gives matches between the cameras, dense where a matcher is at hand, and from these alone the
 relative pose. Several moments together tell the lenses roughly: pairs never lose their way, but only time,
-in `wideflow.calibration.world`, makes them sharp.
+in `wideflow.calibration.solving.world`, makes them sharp.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.calibration.bundle import NOISE, Bundle, adjust, residuals
-from wideflow.calibration.grey_frames import grey_frames
-from wideflow.calibration.keys import Keys
-from wideflow.calibration.lens import LensPrior, plain_camera
-from wideflow.calibration.tracks import WINDOW, compared, corners
+from wideflow.calibration.sightings.grey_frames import grey_frames
+from wideflow.calibration.sightings.keys import Keys
+from wideflow.calibration.sightings.tracks import WINDOW, compared, corners
+from wideflow.calibration.solving.bundle import NOISE, Bundle, adjust, residuals
+from wideflow.calibration.solving.lens import LensPrior, plain_camera
 from wideflow.errors import InputError
 from wideflow.geometry import triangulate, unproject
 from wideflow.geometry.features import detect_features, match_features

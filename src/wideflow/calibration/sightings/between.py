@@ -9,8 +9,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.calibration.grey_frames import grey_frames
-from wideflow.calibration.tracks import WINDOW, compared
+from wideflow.calibration.sightings.grey_frames import grey_frames
+from wideflow.calibration.sightings.tracks import WINDOW, compared
 from wideflow.geometry.pyramid import Grey, from_full, to_full
 from wideflow.video.read import Video
 

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from wideflow import __version__
 from wideflow.errors import DamagedError, FileError, NothingInCommonError
 from wideflow.lift import CameraDoubt
-from wideflow.pipeline.flows import Film, Lenses
-from wideflow.pipeline.order import SOURCES, STAGE
 from wideflow.pipeline.outputs import colour_terms, stored_arrays
-from wideflow.pipeline.plan import Plan, Task
-from wideflow.pipeline.stage import Stage, compute
-from wideflow.pipeline.timings import Seconds
-from wideflow.pipeline.undistort import Undistorter
+from wideflow.pipeline.step.flows import Film, Lenses
+from wideflow.pipeline.step.order import SOURCES, STAGE
+from wideflow.pipeline.step.stage import Stage, compute
+from wideflow.pipeline.step.timings import Seconds
+from wideflow.pipeline.step.undistort import Undistorter
+from wideflow.pipeline.tasks.plan import Plan, Task
 from wideflow.storage.packed import Arrays
 from wideflow.storage.place import Place
 from wideflow.storage.store import Store, unknown_arrays

@@ -9,8 +9,8 @@ from wideflow.geometry import fundamental_matrix
 from wideflow.geometry.flow_loop import close_loop
 from wideflow.lift import CameraDoubt, Evidence, camera_spread, lift_flows, lift_stereo, match_noise
 from wideflow.matching.colour import ColourTransform
-from wideflow.pipeline.flows import Lenses
-from wideflow.pipeline.moment import FilledFlow, Floats, LastMoment, Pictures, RefinedFlows
+from wideflow.pipeline.step.flows import Lenses
+from wideflow.pipeline.step.values import FilledFlow, Floats, LastMoment, Pictures, RefinedFlows
 from wideflow.refine import refine_flows
 from wideflow.types import RigFrame, SceneFlow
 

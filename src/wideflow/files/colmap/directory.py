@@ -12,8 +12,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from wideflow.errors import FileError, InputError
-from wideflow.files import colmap_binary, colmap_text
-from wideflow.files.colmap_model import ColmapImage, ColmapModel
+from wideflow.files.colmap import binary_format, text_format
+from wideflow.files.colmap.model import ColmapImage, ColmapModel
 from wideflow.files.disk import AnyPath, atomic_path
 from wideflow.types import Rig, RigFrame, View
 
@@ -32,7 +32,7 @@ def read_colmap(directory: AnyPath) -> ColmapModel:
     folder = Path(directory)
     if not folder.is_dir():
         raise FileError(f"'{directory}' is not a directory; give the directory of a COLMAP model")
-    reader, suffix = (colmap_binary, ".bin") if (folder / "cameras.bin").exists() else (colmap_text, ".txt")
+    reader, suffix = (binary_format, ".bin") if (folder / "cameras.bin").exists() else (text_format, ".txt")
     if not (folder / f"cameras{suffix}").exists():
         raise FileError(f"'{directory}' holds no COLMAP model: it has neither cameras.bin nor cameras.txt")
     cameras = reader.read_cameras(folder / f"cameras{suffix}")
@@ -68,7 +68,7 @@ def write_colmap(directory: AnyPath, model: ColmapModel, binary: bool) -> None:
         A camera with skew, or an image name that the format cannot hold.
     """
     _check_names(model)
-    writer, suffix = (colmap_binary, ".bin") if binary else (colmap_text, ".txt")
+    writer, suffix = (binary_format, ".bin") if binary else (text_format, ".txt")
     try:
         files = {
             f"cameras{suffix}": writer.encode_cameras(model.cameras),

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from wideflow.errors import InputError, MissingExtraError
-from wideflow.pipeline.order import STAGE
-from wideflow.pipeline.plan import Plan, Task
-from wideflow.pipeline.tasks import do_task
+from wideflow.pipeline.step.order import STAGE
+from wideflow.pipeline.tasks.do import do_task
+from wideflow.pipeline.tasks.plan import Plan, Task
 from wideflow.progress import Progress
 
 # told each task that is done, and what was noted of it

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from wideflow.config import Config
 from wideflow.geometry.picture import checked_picture
-from wideflow.pipeline.moment import LastMoment, Pictures
-from wideflow.pipeline.order import STAGE, kept_order
-from wideflow.pipeline.stage import compute
-from wideflow.pipeline.timings import Seconds, total
-from wideflow.pipeline.undistort import Undistorter, ideal_rig
+from wideflow.pipeline.step.order import STAGE, kept_order
+from wideflow.pipeline.step.stage import compute
+from wideflow.pipeline.step.timings import Seconds, total
+from wideflow.pipeline.step.undistort import Undistorter, ideal_rig
+from wideflow.pipeline.step.values import LastMoment, Pictures
 from wideflow.progress import Progress
 from wideflow.types import Rig, RigFrame, SceneFlow
 

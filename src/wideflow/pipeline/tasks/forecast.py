@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from wideflow.errors import FileError
-from wideflow.pipeline.order import STAGE
-from wideflow.pipeline.plan import Plan, Task
-from wideflow.pipeline.tasks import noted
+from wideflow.pipeline.step.order import STAGE
+from wideflow.pipeline.tasks.do import noted
+from wideflow.pipeline.tasks.plan import Plan, Task
 from wideflow.progress import Progress
 from wideflow.storage.place import Place
 from wideflow.storage.schema import spec

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.errors import FileError
-from wideflow.files.colmap_model import (
+from wideflow.files.colmap.model import (
     PARAMETER_COUNTS,
     PIXEL_SHIFT,
     ColmapImage,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from wideflow.pipeline.order import STAGE
-from wideflow.pipeline.plan import Plan, Task
-from wideflow.pipeline.tasks import noted
+from wideflow.pipeline.step.order import STAGE
+from wideflow.pipeline.tasks.do import noted
+from wideflow.pipeline.tasks.plan import Plan, Task
 from wideflow.storage.schema import ARRAYS
 from wideflow.storage.store import Store
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from wideflow.config import Config
 from wideflow.files.fingerprint import fingerprint
-from wideflow.pipeline.order import SOURCES, STAGE, kept_order
+from wideflow.pipeline.step.order import SOURCES, STAGE, kept_order
 from wideflow.storage.lock import Claim
 from wideflow.storage.schema import ARRAYS, SLOTS, spec
 from wideflow.types import Rig, View

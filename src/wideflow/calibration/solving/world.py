@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.calibration.bundle import NOISE, Bundle, adjust, joined, parted, resect, residuals
-from wideflow.calibration.keys import Keys
-from wideflow.calibration.lens import LensPrior, plain_camera
-from wideflow.calibration.moments import Moments
-from wideflow.calibration.rigid import Around, area_weight, rigid_part, score, three_points
-from wideflow.calibration.tracks import Tracks
+from wideflow.calibration.sightings.keys import Keys
+from wideflow.calibration.sightings.tracks import Tracks
+from wideflow.calibration.solving.bundle import NOISE, Bundle, adjust, joined, parted, resect, residuals
+from wideflow.calibration.solving.lens import LensPrior, plain_camera
+from wideflow.calibration.solving.moments import Moments
+from wideflow.calibration.solving.rigid import Around, area_weight, rigid_part, score, three_points
 from wideflow.geometry import proper_pose, triangulate, unproject
 from wideflow.types import View
 

@@ -65,7 +65,7 @@ class LensPrior:
         Lenses that are known.
     sizes : pair of (width, height)
     mean, spread : (2, 4) float64
-        log focal length, cx, cy, k1 of `wideflow.calibration.bundle`, and how far off they may be; 0: known.
+        log focal length, cx, cy, k1 as in `Bundle`, and how far off they may be; 0: known.
     sources : (str, str)
         "given", "metadata" or "self-calibrated".
     """

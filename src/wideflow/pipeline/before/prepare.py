@@ -17,11 +17,11 @@ from wideflow.errors import InputError
 from wideflow.files.fingerprint import content_hash, fingerprint
 from wideflow.files.rig import rig_from_bytes, rig_to_bytes
 from wideflow.geometry import baseline
-from wideflow.pipeline.cameras import calibrate
-from wideflow.pipeline.moments import asked_moments, calibration_pairs, choose_pairs
-from wideflow.pipeline.plan import Plan
-from wideflow.pipeline.timings import Seconds, clock
-from wideflow.pipeline.undistort import ideal_rig
+from wideflow.pipeline.before.dense_calibration import calibrate
+from wideflow.pipeline.before.frame_choice import asked_moments, calibration_pairs, choose_pairs
+from wideflow.pipeline.step.timings import Seconds, clock
+from wideflow.pipeline.step.undistort import ideal_rig
+from wideflow.pipeline.tasks.plan import Plan
 from wideflow.progress import Progress
 from wideflow.storage.place import Place
 from wideflow.storage.versions import made_by

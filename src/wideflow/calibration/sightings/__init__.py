@@ -1,0 +1,1 @@
+"""What the pictures show: key moments, and points matched between the cameras and followed over time."""

@@ -1,0 +1,1 @@
+"""Exporters, a module for each format."""
