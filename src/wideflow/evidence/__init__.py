@@ -8,7 +8,6 @@ at full size, then sharpen it. Things that move are not found this way: that is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import cv2
 import numpy as np
@@ -16,46 +15,14 @@ import numpy as np
 from wideflow.config import EvidenceConfig
 from wideflow.evidence.aggregate import best_depths
 from wideflow.evidence.choose import choose_views
-from wideflow.evidence.glimpse import Floats, Glimpse
+from wideflow.evidence.glimpse import Glimpse
 from wideflow.evidence.sharpen import sharpened
 from wideflow.evidence.volume import cost_volume
 from wideflow.geometry import transfer
+from wideflow.types import DepthOverTime
 
 __all__ = ["DepthOverTime", "Glimpse", "choose_views", "depth_over_time"]
 FEWEST = 4  # other pictures below which there is no evidence worth its name
-
-
-@dataclass(frozen=True, eq=False)
-class DepthOverTime:
-    """Depth of every pixel of a picture from other pictures, as if nothing had moved.
-
-    Attributes
-    ----------
-    inverse : (H, W) float32
-        Inverse depth, 1 / world units; NaN everywhere if there is no evidence.
-    deviation : (H, W) float32
-        Its standard deviation from noise, on the right surface.
-    unlike : (H, W) float32
-        Mean square difference, in deviations of detail, of the windows that were compared: 0 (alike) to 2.
-    agreeing : (H, W) float32
-        How many other pictures agree, by weight.
-    """
-
-    inverse: Floats
-    deviation: Floats
-    unlike: Floats
-    agreeing: Floats
-
-    @classmethod
-    def nothing(cls, shape: tuple[int, int]) -> DepthOverTime:
-        """No evidence."""
-        unknown = np.full(shape, np.nan, np.float32)
-        return cls(unknown, unknown.copy(), unknown.copy(), np.zeros(shape, np.float32))
-
-    @property
-    def known(self) -> bool:
-        """Is there any?"""
-        return bool(np.isfinite(self.inverse).any())
 
 
 def depth_over_time(

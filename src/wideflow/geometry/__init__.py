@@ -19,7 +19,7 @@ from wideflow.geometry.epipolar import (
     oriented_epipoles_from_fundamental,
     sampson_distance,
 )
-from wideflow.geometry.flows import TruthFlows, flow_between, points_from_depth, truth_flows
+from wideflow.geometry.flows import TruthFlows, flow_between, points_from_depth, static_flow, truth_flows
 from wideflow.geometry.pair import PairGeometry, transfer
 from wideflow.geometry.pose import (
     baseline,
@@ -54,6 +54,7 @@ __all__ = [
     "proper_pose",
     "relative_pose",
     "sampson_distance",
+    "static_flow",
     "transfer",
     "triangulate",
     "truth_flows",
