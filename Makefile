@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := src tests examples benchmarks .ci
 
-.PHONY: demo test quick coverage lint wheels pictures bench experiments shoots faults fuzz docs lock clean
+.PHONY: demo test quick coverage lint wheels pictures bench experiments video shoots faults fuzz docs lock clean
 
 demo: $(INSTALLED)
 	$(BIN)/wideflow demo -o demo-out
@@ -38,6 +38,12 @@ bench: $(INSTALLED)
 
 experiments: $(INSTALLED)
 	$(BIN)/python -m benchmarks.experiments experiments
+
+# the video track of the benchmark
+video: $(INSTALLED)
+	$(BIN)/wideflow synth --suite video experiments/video
+	$(BIN)/wideflow evaluate video experiments/video -o experiments/results/video
+	$(BIN)/python -m benchmarks.publish experiments/results
 
 shoots: $(INSTALLED)
 	$(BIN)/python -m benchmarks.shoots all --folder shoots --page docs/shoots.md

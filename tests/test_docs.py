@@ -19,10 +19,13 @@ from wideflow.evaluate import run_dataset
 from wideflow.evaluate.datasets.sample import Sample
 from wideflow.evaluate.experiments import ablation, contamination, failures, initialisation, sequence
 from wideflow.evaluate.stages import STAGES, StageResult
+from wideflow.evaluate.video import track
+from wideflow.evaluate.video.found import Nothing
 from wideflow.files import write_flow
 from wideflow.geometry import PairGeometry, fundamental_matrix
 from wideflow.synth import SynthConfig
 from wideflow.synth import suite as suites
+from wideflow.synth.video_suite import video_suite
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 # what a block can be, other than sh and python, which are run
@@ -68,6 +71,10 @@ def shortened(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     for name in suites.suite():
         (tmp_path / "mine" / name).mkdir(parents=True)
         write_flow(tmp_path / "mine" / name / "stereo0_0000.flo", np.zeros((54, 96, 2), np.float32))
+    for name in video_suite((96, 54)):
+        (tmp_path / "mine" / name).mkdir(parents=True)
+        np.savez(tmp_path / "mine" / name / "found0_0000.npz", depth=np.ones((54, 96)))
+    monkeypatch.setattr(track, "run_clip", lambda clip, *_: Nothing(clip, [0, 1]))
     return tmp_path
 
 

@@ -19,10 +19,12 @@ from wideflow.evaluate.datasets.sample import Sample
 from wideflow.evaluate.methods import deepflow, dis, method, sgbm, stored, with_depth
 from wideflow.evaluate.rectify import rectify
 from wideflow.evaluate.score_sample import score_sample
-from wideflow.files import write_flow
+from wideflow.files import read_intrinsics, write_flow, write_rig
 from wideflow.geometry import flow_between, points_from_depth
 from wideflow.synth import SynthConfig, suite
-from wideflow.types import Camera, View
+from wideflow.synth.camera.hands import hands
+from wideflow.synth.video_suite import HALVES, video_suite
+from wideflow.types import Camera, Rig, RigFrame, View
 
 
 @pytest.fixture(scope="module")
@@ -149,6 +151,49 @@ def test_the_suite_is_fixed_and_varies_what_it_says() -> None:
         "rolling_shutter": {0, 0.02},
     }.items():
         assert {getattr(config, name) for config in scenes.values()} == wanted
+
+
+def test_the_clips_of_the_video_track_are_fixed_and_vary_what_they_say() -> None:
+    clips = video_suite((640, 360))
+    halves = {half: [c for n, c in clips.items() if n.startswith(f"{half}-")] for half in HALVES}
+    assert len(clips) == sum(map(len, halves.values())) >= 8
+    assert len({config.seed for config in clips.values()}) == len(clips)
+    for half in halves.values():
+        assert {config.place for config in half} == {"courtyard", "garden", "hall"}
+        assert {config.path for config in half} == {"tripod", "hands", "walk"}
+        angles = [config.angle for config in half]
+        assert min(angles) <= 10
+        assert max(angles) >= 29
+        late = {config.offset * config.fps % 1 for config in half}
+        assert any(abs(part - 0.5) < 1e-6 for part in late)  # half a frame between the cameras
+        assert any(min(part, 1 - part) < 1e-6 for part in late)
+        assert any(config.stops[0] != config.stops[1] for config in half)
+    for config in clips.values():
+        assert config.video
+        assert {t + 1 for t in config.scored[::2]} == set(config.scored[1::2])
+
+
+def test_a_clip_on_a_tripod_has_its_lenses_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def render(out: Path, config: SynthConfig, *_: Any) -> None:
+        out.mkdir(parents=True)
+        cameras = tuple(hand.camera for hand in hands(config))
+        views = tuple(View(camera, np.eye(3, 4)) for camera in cameras)
+        write_rig(out / "rig.json", Rig(cameras, (RigFrame(0, (0.0, 0.0), views),)))
+
+    monkeypatch.setattr("wideflow.synth.render", render)
+    assert main(["synth", "--suite", "video", str(tmp_path / "s")]) == 0
+    assert "10 clips rendered" in capsys.readouterr().out
+    for name, config in video_suite((640, 360)).items():
+        lenses = [tmp_path / "s" / name / f"lens_{camera}.json" for camera in "ab"]
+        assert all(path.exists() == (config.path == "tripod") for path in lenses)
+        if config.path == "tripod":
+            assert read_intrinsics(lenses[0]).K[0, 0] == pytest.approx(hands(config)[0].camera.K[0, 0])
+    assert main(["synth", "--suite", "video"]) == 2  # no folder, and none that is called video
+    assert "OUT" in capsys.readouterr().err
+    assert main(["synth", str(tmp_path / "s"), "--suite", "films"]) == 2
+    assert "there are scenes and video" in capsys.readouterr().err
 
 
 def test_the_suite_goes_on_where_it_stopped(

@@ -22,7 +22,8 @@ from faults.places import object_storage
 from wideflow.cli import main
 from wideflow.config import Config, load_config
 from wideflow.files import write_rig
-from wideflow.pipeline.before.prepare import Job, make_plan
+from wideflow.pipeline.before.prepare import make_plan
+from wideflow.pipeline.job import Job
 from wideflow.pipeline.step.stage import Stage, compute
 from wideflow.pipeline.tasks import do
 from wideflow.pipeline.tasks.plan import Task

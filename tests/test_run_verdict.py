@@ -14,7 +14,7 @@ import wideflow
 from wideflow.cli import main
 from wideflow.errors import InputError, RefusedError
 from wideflow.files import write_rig
-from wideflow.pipeline.before import prepare
+from wideflow.pipeline.before import clips
 from wideflow.pipeline.before.frame_choice import asked_moments
 from wideflow.storage.result import Result
 from wideflow.sync import FramePairs, Sync, pair_frames
@@ -56,7 +56,7 @@ def test_a_guessed_moment_is_refused_and_anyway_goes_on_with_the_same_words_ever
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     words = arguments(clip[0], tmp_path, "--frames", "2:4")
-    monkeypatch.setattr(prepare, "synchronise", unsure(0.0))
+    monkeypatch.setattr(clips, "synchronise", unsure(0.0))
     assert main([*words, "-q"]) == 2
     said = capsys.readouterr().err
     assert "0 % sure" in said
@@ -65,7 +65,7 @@ def test_a_guessed_moment_is_refused_and_anyway_goes_on_with_the_same_words_ever
     assert "overlap" not in said
     assert said.count("\n") == 1
     assert "0 % sure" in (tmp_path / "log.txt").read_text()
-    monkeypatch.setattr(prepare, "synchronise", None)  # what was found is kept
+    monkeypatch.setattr(clips, "synchronise", None)  # what was found is kept
     assert main([*words, "--anyway"]) == 3
     captured = capsys.readouterr()
     verdict = Result(tmp_path).verdict
@@ -112,7 +112,7 @@ def test_an_unsure_moment_is_named_before_the_overlap_is_blamed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     room.film(tmp_path, 4, turn=180.0)
-    monkeypatch.setattr(prepare, "synchronise", unsure(0.4))
+    monkeypatch.setattr(clips, "synchronise", unsure(0.4))
     with pytest.raises(InputError, match=r"overlap.* But first see to the synchronisation: .*40 % sure"):
         wideflow.run(tmp_path / "a.mp4", tmp_path / "b.mp4", tmp_path / "out", size=96)
 
@@ -160,9 +160,9 @@ def test_one_place_in_a_moving_clip_is_no_tripod(
     """The pose of a single frame must not serve all moments."""
     folder, rig = clip
     once = Rig(rig.cameras, rig.frames[2:3])
-    report = prepare.check_rig(rig, *(wideflow.Video(folder / f"{c}.mp4") for c in "ab"), _pairs(folder))
-    found = prepare.Calibration(once, replace(report, registered=(1, 1), doubts=()))
-    monkeypatch.setattr(prepare, "calibrate", lambda *_: found)
+    report = clips.check_rig(rig, *(wideflow.Video(folder / f"{c}.mp4") for c in "ab"), _pairs(folder))
+    found = clips.Calibration(once, replace(report, registered=(1, 1), doubts=()))
+    monkeypatch.setattr(clips, "calibrate", lambda *_: found)
     with pytest.raises(InputError, match="known in 1 of the 6 moments"):
         wideflow.run(folder / "a.mp4", folder / "b.mp4", tmp_path, offset=0, size=96)
 
@@ -211,7 +211,7 @@ def test_cameras_that_nothing_can_check_are_neither_good_nor_poor(tmp_path: Path
     for name in "ab":  # textured, but nothing in one picture is in the other
         pictures = [rng.integers(0, 255, (240, 320, 3)).astype(np.uint8) for _ in range(3)]
         write_video(tmp_path / f"{name}.mp4", pictures, room.FPS)
-    report = prepare.check_rig(rig, *(wideflow.Video(tmp_path / f"{c}.mp4") for c in "ab"), _pairs(tmp_path))
+    report = clips.check_rig(rig, *(wideflow.Video(tmp_path / f"{c}.mp4") for c in "ab"), _pairs(tmp_path))
     (doubt,) = report.doubts
     assert (doubt.grade, "could not be checked" in doubt.sentence) == ("weak", True)
     assert report.as_dict()["reprojection_error_median"] is None

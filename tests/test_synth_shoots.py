@@ -13,6 +13,7 @@ from wideflow.errors import ConfigError
 from wideflow.geometry import camera_to_world, ideal_camera, pixel_grid, project, unproject, world_to_camera
 from wideflow.synth import SynthConfig, render
 from wideflow.synth.camera.hands import hands
+from wideflow.synth.camera.response import responses
 from wideflow.synth.places.pattern import pattern
 from wideflow.synth.studio import Studio
 from wideflow.synth.suite import is_finished
@@ -39,6 +40,24 @@ def test_tripods_stand_and_turning_cameras_only_turn() -> None:
             angle = np.degrees(np.arccos(np.clip(cosines, -1, 1))).max()
             assert (way > 0.01) == moves
             assert (angle > 1.0) == turns
+
+
+def test_hands_tremble_as_far_as_asked_and_exposure_is_that_of_each_camera() -> None:
+    def way(tremor: float) -> np.ndarray:
+        hand = hands(replace(SMALL, tremor=tremor, seed=7))[0]
+        return np.array([hand.view(t / 30).centre - hand.place for t in range(20)])
+
+    assert np.allclose(way(0.5), 0.5 * way(1.0))
+    plain = responses(SMALL, 1.0)
+    brighter = responses(replace(SMALL, stops=(0.0, 1.0)), 1.0)
+    assert brighter[0] == plain[0]
+    assert brighter[1].balance == pytest.approx([2 * gain for gain in plain[1].balance])
+    phones = [responses(replace(SMALL, photometric="on", stops=stops), 1.0)[1] for stops in ((0, 0), (0, -1))]
+    assert phones[1].balance == pytest.approx([gain / 2 for gain in phones[0].balance])
+    with pytest.raises(ConfigError, match="stops"):
+        replace(SMALL, stops=(0, 4))
+    with pytest.raises(ConfigError, match="tremor"):
+        replace(SMALL, tremor=-1)
 
 
 def test_who_walks_goes_sideways_together_and_keeps_the_scene_in_view() -> None:

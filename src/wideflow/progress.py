@@ -12,11 +12,15 @@ from typing import TextIO, TypeAlias
 Progress: TypeAlias = Callable[[int, int, str], None]
 
 
+def silent(done: int, total: int, text: str) -> None:
+    """The progress of work that nobody watches."""
+
+
 @contextmanager
 def show_progress(quiet: bool = False) -> Iterator[Progress]:
     """Give a function to call with (steps done, steps in all, what comes next); it writes to stderr."""
     if quiet:
-        yield lambda done, total, text: None
+        yield silent
     elif sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         with _bar() as report:
             yield report

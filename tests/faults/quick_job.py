@@ -18,7 +18,7 @@ import numpy as np
 
 from wideflow.config import Config
 from wideflow.pipeline import run as run_module
-from wideflow.pipeline.before.prepare import Job
+from wideflow.pipeline.job import Job
 from wideflow.pipeline.step import order
 from wideflow.pipeline.step.values import FilledFlow, LastMoment, MatchedFlow, Pictures, RefinedFlows
 from wideflow.pipeline.tasks import do

@@ -18,7 +18,7 @@ from wideflow.geometry import (
     undistort_points,
 )
 from wideflow.geometry.features import detect_features, match_features
-from wideflow.progress import Progress
+from wideflow.progress import Progress, silent
 from wideflow.types import Rig, RigFrame, View
 from wideflow.verdict import Finding
 from wideflow.video.read import Video
@@ -82,7 +82,7 @@ def check_rig(
     InputError
         It has other picture shapes, or none of the frames.
     """
-    fitted, report = fit_rig(rig, a, b), progress or (lambda done, total, text: None)
+    fitted, report = fit_rig(rig, a, b), progress or silent
     moments, covered = _moments(fitted, pairs)
     if len(moments) == 0:
         raise InputError(

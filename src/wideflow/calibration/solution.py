@@ -34,7 +34,7 @@ from wideflow.config import CalibrateConfig
 from wideflow.errors import CalibrationError, InputError
 from wideflow.files.fingerprint import fingerprint
 from wideflow.geometry import baseline
-from wideflow.progress import Progress
+from wideflow.progress import Progress, silent
 from wideflow.storage.packed import Arrays
 from wideflow.storage.place import Place
 from wideflow.storage.steps import Steps
@@ -116,7 +116,7 @@ def calibrate(
     CalibrationError
         Too little that both cameras see, or that stands still.
     """
-    settings, report = config or CalibrateConfig(), progress or (lambda done, total, text: None)
+    settings, report = config or CalibrateConfig(), progress or silent
     if len(pairs.a) == 0:
         raise InputError(f"'{a.path}' and '{b.path}' share no frames, so there is nothing to calibrate")
     videos, frames = (a, b), (np.asarray(pairs.a, np.int64), np.asarray(pairs.b, np.int64))

@@ -11,7 +11,7 @@ from wideflow.check.measures import ClipMeasures, measure_clip
 from wideflow.check.moments import look_at, steps_of
 from wideflow.check.shared import Shared, shared_view
 from wideflow.config import SyncConfig
-from wideflow.progress import Progress
+from wideflow.progress import Progress, silent
 from wideflow.sync import Sync, synchronise
 from wideflow.verdict import Finding, Grade, worst
 from wideflow.video.read import Video
@@ -97,7 +97,7 @@ def check_clips(
     InputError
         The clips cannot be synchronised at all, or share no moment.
     """
-    report = progress or (lambda done, total, text: None)
+    report = progress or silent
     if sync is None:
         rough = replace(config or SyncConfig(), refine=False)  # a frame more or less shows the same points
         sync = synchronise(a, b, rough, offset, report)

@@ -84,7 +84,7 @@ def run(
 
     from wideflow.files import read_intrinsics, read_rig, write_bytes, write_rig
     from wideflow.pipeline.before.frame_choice import choose_pairs
-    from wideflow.pipeline.before.prepare import described_sync
+    from wideflow.pipeline.before.sync_fields import described_sync
     from wideflow.storage.place import make_folder
     from wideflow.verdict import Verdict
     from wideflow.verdict.judge import calibration_doubts, sync_finding
@@ -181,7 +181,7 @@ def _synchronised(
     import numpy as np
 
     from wideflow.files.fingerprint import fingerprint
-    from wideflow.pipeline.before.prepare import sync_fields, sync_from_fields
+    from wideflow.pipeline.before.sync_fields import sync_fields, sync_from_fields
     from wideflow.storage.place import Place
     from wideflow.storage.steps import Steps
     from wideflow.storage.versions import made_by

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from wideflow.cli.options import ConfigFile, Preset, Quiet, Settings
+from wideflow.cli.options import ConfigFile, Preset, Quiet, Settings, parse_frames
 from wideflow.config import load_config
 from wideflow.errors import InputError
 from wideflow.progress import show_progress
@@ -26,6 +26,7 @@ EXPERIMENTS = (
     "cameras",
     "failures",
 )
+VIDEO = "video"
 STAGED = ("contamination", "failures")  # experiments that can stop after a stage
 
 
@@ -40,8 +41,12 @@ def run(
         str, Option(help="handheld: methods to compare, of wideflow,dis,deepflow,sgbm.", metavar="NAMES")
     ] = "",
     results: Annotated[
-        Path | None, Option(help="handheld: folder with any method's flows, a folder per scene.")
+        Path | None, Option(help="handheld, video: folder with any method's results, a folder per scene.")
     ] = None,
+    frames: Annotated[
+        str | None, Option(metavar="START:STOP", help="video: frames of A to compute; STOP is left out.")
+    ] = None,
+    stride: Annotated[int, Option(help="video: take every n-th of them.", min=1)] = 1,
     compare: Annotated[Path | None, Option(help="results.json of an earlier run to compare with.")] = None,
     config: ConfigFile = None,
     settings: Settings = None,
@@ -52,11 +57,14 @@ def run(
 
     Data sets, scored after each stage: handheld (folders of wideflow synth),
     daimler, carpetball, kitti (2015 scene flow), sintel, middlebury-flow,
-    middlebury-stereo. Experiments of the paper: filling (on Sintel);
+    middlebury-stereo. video: results of whole clips (wideflow synth --suite
+    video), computed if not given. Experiments of the paper: filling (on Sintel);
     ablation, sequence, initialisation and contamination (on handheld
     scenes); cameras (of a rig); failures (on wideflow synth --suite).
     """
     _check(experiment, stage, methods, results)
+    if (frames is not None or stride > 1) and (experiment != VIDEO or results is not None):
+        raise InputError("--frames and --stride say what 'evaluate video' computes; leave them out here")
     stages = load_config(config, settings or (), preset)
     before = _read_before(compare)
     with show_progress(quiet) as progress:
@@ -65,6 +73,11 @@ def run(
             from wideflow.evaluate.experiments.filling import evaluate_filling
 
             rows = evaluate_filling(root, out, stages.fill, progress)
+        elif experiment == VIDEO:
+            from wideflow.evaluate.video import evaluate_video
+
+            chosen = None if frames is None and stride == 1 else parse_frames(frames, stride)
+            rows = evaluate_video(root, out, stages, results, chosen, progress)
         elif methods or results is not None:
             from wideflow.evaluate.benchmark import evaluate_methods
 
@@ -83,16 +96,17 @@ def run(
 
 def _check(experiment: str, stage: str, methods: str, results: Path | None) -> None:
     """Refuse what does not go together before anything is computed."""
-    if experiment not in DATASETS + EXPERIMENTS:
-        raise InputError(
-            f"there is no experiment '{experiment}'; there are {', '.join(DATASETS + EXPERIMENTS)}"
-        )
+    every = (*DATASETS, VIDEO, *EXPERIMENTS)
+    if experiment not in every:
+        raise InputError(f"there is no experiment '{experiment}'; there are {', '.join(every)}")
     if stage not in ("match", "fill", "refine", "all"):
         raise InputError(f"there is no stage '{stage}'; there are match, fill, refine and all")
     if stage != "all" and (methods or results or experiment not in DATASETS + STAGED):
         raise InputError(f"--stage goes with a data set, {' and '.join(STAGED)} only")
-    if (methods or results) and experiment != "handheld":
-        raise InputError(f"--methods and --results go with handheld, not with {experiment}")
+    if methods and experiment != "handheld":
+        raise InputError(f"--methods goes with handheld, not with {experiment}")
+    if results and experiment not in ("handheld", VIDEO):
+        raise InputError(f"--results goes with handheld and video, not with {experiment}")
 
 
 def _read_before(path: Path | None) -> list[Row]:

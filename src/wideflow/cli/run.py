@@ -102,7 +102,7 @@ def run(
     lenses = _lens(intrinsics_a), _lens(intrinsics_b)
     with _shown(verbose), show_progress(quiet or verbose) as progress:
         progress(0, 1, "opening the videos (the first run compiles for about a minute)")
-        from wideflow.pipeline.before.prepare import Job
+        from wideflow.pipeline.job import Job
         from wideflow.pipeline.run import run_job
 
         more = tuple(keep or ()), discard_work

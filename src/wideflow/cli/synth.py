@@ -12,17 +12,23 @@ from wideflow.cli.options import Quiet, Seed, Threads, parse_size
 from wideflow.errors import InputError
 from wideflow.progress import show_progress
 from wideflow.synth import SynthConfig, render
+from wideflow.synth.suite import SIZES
 
 EXAMPLE = "wideflow synth scene --angle 20 --frames 2"
 _DEFAULT = SynthConfig()
 
 
 def run(
-    out: Annotated[Path, Argument(metavar="OUT", help="Folder for the pictures and the ground truth.")],
+    out: Annotated[
+        Path | None, Argument(metavar="OUT", help="Folder for the pictures and the ground truth.")
+    ] = None,
     angle: Annotated[float, Option(help="Degrees between the cameras, 0 to 90.")] = _DEFAULT.angle,
     frames: Annotated[int, Option(help="Pictures per camera.")] = _DEFAULT.frames,
     fps: Annotated[float, Option(help="Pictures per second.")] = _DEFAULT.fps,
-    size: Annotated[str, Option(metavar="WxH", help="Picture size of camera A in pixels.")] = "960x540",
+    size: Annotated[
+        str | None,
+        Option(metavar="WxH", help="Picture size of camera A in pixels; 960x540, clips of a suite 640x360."),
+    ] = None,
     size_b: Annotated[str | None, Option(metavar="WxH", help="Picture size of B if it differs.")] = None,
     seed: Seed = _DEFAULT.seed,
     speed: Annotated[float, Option(help="How fast things move; 0 is a still scene.")] = _DEFAULT.speed,
@@ -58,23 +64,38 @@ def run(
     ] = _DEFAULT.zoom,
     fps_b: Annotated[float | None, Option(help="Pictures per second of B if they differ.")] = None,
     sound: Annotated[bool, Option(help="Videos have sound.")] = True,
+    tremor: Annotated[float, Option(help="How far hands tremble, times what is usual.")] = _DEFAULT.tremor,
+    stops: Annotated[
+        tuple[float, float],
+        Option(metavar="A B", help="Stops by which each camera is exposed above what suits the scene."),
+    ] = _DEFAULT.stops,
     suite: Annotated[
-        bool, Option("--suite", help="The scenes of the handheld benchmark, a folder each; goes with --size.")
-    ] = False,
+        str | None,
+        Option(
+            metavar="NAME",
+            help="A fixed set of the handheld benchmark, a folder each: scenes (unless named) or video.",
+        ),
+    ] = None,
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
     """Render two handheld cameras around a moving scene, with exact ground truth.
 
     Writes pictures (cam0_0000.png) or videos, depth, 3D motion and visibility
-    of every pixel (gt0_0000.npz) and the cameras (rig.json). With --suite,
-    the fixed scenes of the handheld benchmark; what is finished is skipped.
+    of every pixel (gt0_0000.npz) and the cameras (rig.json). With --suite, the
+    fixed scenes (--suite OUT) or clips (--suite video OUT) of the handheld
+    benchmark, of which only --size can be chosen; what is finished is skipped.
     """
+    if suite is not None and out is None and suite not in SIZES:
+        suite, out = "scenes", Path(suite)  # the name of the first suite may be left out
+    if out is None:
+        raise InputError("missing argument 'OUT'; see 'wideflow synth --help'")
+    chosen = None if size is None else parse_size("--size", size)
     config = SynthConfig(
         angle=angle,
         frames=frames,
         fps=fps,
-        size=parse_size("--size", size),
+        size=chosen or _DEFAULT.size,
         size_b=None if size_b is None else parse_size("--size-b", size_b),
         seed=seed,
         speed=speed,
@@ -93,9 +114,13 @@ def run(
         zoom=zoom,
         fps_b=fps_b,
         sound=sound,
+        tremor=tremor,
+        stops=stops,
     )
-    if suite:
-        _render_suite(out, config, threads, quiet)
+    if suite is not None:
+        if replace(config, size=_DEFAULT.size) != _DEFAULT:
+            raise InputError("--suite renders fixed scenes; of the scene's options only --size goes with it")
+        _render_suite(suite, out, chosen, threads, quiet)
         return
     render_with_progress(out, config, threads, quiet)
     if not quiet:
@@ -103,15 +128,20 @@ def run(
         print(f"{out}: {pictures}, ground truth in gt0_*.npz and gt1_*.npz, cameras in rig.json")
 
 
-def _render_suite(out: Path, config: SynthConfig, threads: int | None, quiet: bool) -> None:
+def _render_suite(
+    name: str, out: Path, size: tuple[int, int] | None, threads: int | None, quiet: bool
+) -> None:
     from wideflow.synth.suite import render_suite
 
-    if replace(config, size=_DEFAULT.size) != _DEFAULT:
-        raise InputError("--suite renders fixed scenes; of the scene's options only --size goes with it")
+    if name not in SIZES:
+        raise InputError(f"there is no suite '{name}'; there are {' and '.join(SIZES)}")
     with show_progress(quiet) as progress:
-        rendered, there = render_suite(out, config.size, progress, threads)
+        rendered, there = render_suite(out, size, progress, threads, name)
     if not quiet:
-        print(f"{out}: {rendered} scenes rendered, {there} were there; 'wideflow evaluate handheld {out}'")
+        what, experiment = ("clips", "video") if name == "video" else ("scenes", "handheld")
+        print(
+            f"{out}: {rendered} {what} rendered, {there} were there; 'wideflow evaluate {experiment} {out}'"
+        )
 
 
 def render_with_progress(out: Path, config: SynthConfig, threads: int | None, quiet: bool) -> None:

@@ -13,7 +13,7 @@ from wideflow.evaluate.score_sample import score_sample
 from wideflow.evaluate.table import Row, open_folder, write_tables
 from wideflow.files import write_image
 from wideflow.files.disk import AnyPath
-from wideflow.progress import Progress
+from wideflow.progress import Progress, silent
 
 
 def evaluate_methods(
@@ -22,7 +22,7 @@ def evaluate_methods(
     config: Config,
     names: Sequence[str] = (),
     results: AnyPath | None = None,
-    progress: Progress = lambda *_: None,
+    progress: Progress = silent,
 ) -> list[Row]:
     """Score methods on every time step of the handheld scenes below ``root``.
 

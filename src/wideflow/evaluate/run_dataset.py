@@ -14,7 +14,7 @@ from wideflow.evaluate.stages import run_stages
 from wideflow.evaluate.table import Row, open_folder, write_tables
 from wideflow.files import write_bytes, write_image
 from wideflow.files.disk import AnyPath
-from wideflow.progress import Progress
+from wideflow.progress import Progress, silent
 
 _HEADLINES = ("stereo_bad3", "optical_bad3")
 
@@ -25,7 +25,7 @@ def evaluate_dataset(
     out: AnyPath,
     config: Config,
     stage: str = "all",
-    progress: Progress = lambda *_: None,
+    progress: Progress = silent,
 ) -> list[Row]:
     """Score every sample below ``root`` after each stage.
 

@@ -42,10 +42,30 @@ COLUMNS = {
     "ratio": "the latter over the former; for contamination, wrong pixels over those of the clean pair",
     "diffusion_degrees": "mean angular error inside the occlusions after diffusion, degrees",
     "laplacian_degrees": "the same after filling by the matting Laplacian, degrees",
+    "share": "per cent of the picture that these pixels are",
+    "off1": "per cent of them whose depth is off by more than 1 %, up to one scale for the clip",
+    "off5": "by more than 5 %",
+    "off10": "by more than 10 %",
+    "missing": "per cent of them without a depth, which are off",
+    "claimed": "their mean confidence, per cent: the chance claimed to be within 1 %",
+    "sure": "per cent of them with a confidence above 0.8",
+    "sure_right": "per cent of the sure ones within 1 % (more is better)",
+    "motion_moving_mm": "median error of the 3D motion of what moves, thousandths of a world unit",
+    "motion_moving_relative": "the same, per cent of the motion",
+    "motion_static_mm": "median error of the 3D motion of what stands still, thousandths of a world unit",
+    "motion_static_relative": "the same, per cent of the depth",
+    "flicker": "median change of found over true depth of static points until the next moment, per cent",
+    "flicker_95": "its 95th percentile",
+    "moving_iou": "how well what moves is found: intersection over union, per cent (more is better)",
+    "moments": "moments with truth",
+    "step": "frames of A from one moment to the next",
     "seconds": "that the method took to here",
 }
-MORE_IS_BETTER = ("occluded_f1", "density")
-NOT_COMPARED = ("seconds", "ratio", "occluded_percent", "diffusion_px", "diffusion_degrees")
+MORE_IS_BETTER = ("occluded_f1", "density", "sure_right", "moving_iou")
+NOT_COMPARED = (
+    "seconds", "ratio", "occluded_percent", "diffusion_px", "diffusion_degrees", "share", "claimed", "sure",
+    "moments", "step",
+)  # fmt: skip
 
 
 def score_sample(sample: Sample, result: StageResult, kitti: bool = False) -> dict[str, float]:

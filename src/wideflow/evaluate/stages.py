@@ -9,16 +9,16 @@ import numpy as np
 from wideflow.config import Config
 from wideflow.errors import InputError
 from wideflow.evaluate.datasets.sample import Field, Mask, Sample
-from wideflow.geometry.flow_loop import close_loop
 from wideflow.lift import lift_flows
 from wideflow.pipeline.step.flows import fill_flow, find_hidden, match_film, match_pair
 from wideflow.pipeline.step.in_memory import StagesInMemory
+from wideflow.pipeline.step.lifting import first_loop
 from wideflow.pipeline.step.timings import Seconds, clock, total
 from wideflow.pipeline.step.values import FilledFlow, MatchedFlow
 from wideflow.types import SceneFlow
 
 STAGES = ("match", "fill", "refine")
-_LOOP = (("optical_a", 0), ("stereo", 0), ("optical_b", 0), ("stereo", 1))  # flows, and their moments
+_LOOP = (("stereo", 0), ("optical_a", 0), ("optical_b", 0), ("stereo", 1))  # flows, and their moments
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,17 +147,7 @@ def _unfilled(
 def _unrefined(stage: str, flows: list[FilledFlow], stages: StagesInMemory) -> StageResult:
     """The flows so far, with the depth and motion that they would give."""
     seconds = _spent(stages)
-    optical_a, stereo, optical_b, stereo_next = flows
-    loop, _ = close_loop(
-        optical_a.uv,
-        stereo.uv,
-        optical_b.uv,
-        stereo_next.uv,
-        optical_a.occluded,
-        stereo.occluded,
-        optical_b.occluded,
-        stereo_next.occluded,
-    )
+    loop, _ = first_loop(*flows)
     lifted = lift_flows(stages.get("cameras", 0), stages.get("cameras", 1), loop)
     return StageResult(
         stage,
@@ -166,7 +156,7 @@ def _unrefined(stage: str, flows: list[FilledFlow], stages: StagesInMemory) -> S
         loop.loop,
         np.asarray(lifted.depth, np.float32),
         np.asarray(lifted.motion, np.float32),
-        stereo.occluded,
+        flows[0].occluded,
         seconds,
     )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wideflow.errors import FileError, InputError
-from wideflow.progress import Progress, show_progress
+from wideflow.progress import Progress, silent
 
 if TYPE_CHECKING:
     from wideflow.export.options import ExportOptions
@@ -73,7 +73,6 @@ def export_result(
 
     opened = result if isinstance(result, Result) else Result(result)
     write = getattr(import_module(f"wideflow.export.formats.{format}"), f"export_{format}")
-    with show_progress(quiet=True) as silent:
-        report = progress or silent
-        write(opened, Path(out), options or ExportOptions(), report)
-        report(1, 1, "done")
+    report = progress or silent
+    write(opened, Path(out), options or ExportOptions(), report)
+    report(1, 1, "done")

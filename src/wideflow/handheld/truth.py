@@ -47,6 +47,22 @@ def read_truth(path: AnyPath) -> Truth:
     )
 
 
+def read_arrays(
+    path: AnyPath, wanted: tuple[str, ...], welcome: tuple[str, ...] = ()
+) -> dict[str, NDArray[Any]]:
+    """Pictures of numbers out of any ``.npz``: all those ``wanted``, and those ``welcome`` that it has.
+
+    Raises
+    ------
+    FileError
+        Missing, damaged, or one that is wanted is not there.
+    """
+    archive = _archive(path)
+    there = set(archive.namelist())
+    names = (*wanted, *(name for name in welcome if f"{name}.npy" in there))
+    return {name: _read_array(path, archive, name) for name in names}
+
+
 def truth_size(path: AnyPath) -> tuple[int, int]:
     """Width and height of one ``gt*.npz``."""
     height, width = _read_array(path, _archive(path), "depth").shape

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +15,7 @@ from wideflow.matching.colour import ColourTransform
 from wideflow.matching.fundamental import estimate_geometry, reestimate_geometry
 from wideflow.matching.passes import run_passes
 from wideflow.matching.polish import polish
+from wideflow.progress import Progress, silent
 from wideflow.types import Flow, View
 
 OCCLUDED = 3.0  # px of forward-backward error from which a pixel counts as occluded
@@ -52,7 +52,7 @@ def match(
     kind: str = "stereo",
     views: tuple[View, View] | None = None,
     config: MatchConfig | None = None,
-    progress: Callable[[int, int, str], None] = lambda done, total, text: None,
+    progress: Progress = silent,
     start: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
     both: bool = True,
 ) -> Match:

@@ -27,6 +27,7 @@ from wideflow.matching.particles import (
 )
 from wideflow.matching.propagate import Chance, propagate
 from wideflow.matching.slant import Slant
+from wideflow.progress import Progress, silent
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +62,7 @@ def run_passes(
     geometry: PairGeometry | None,
     config: MatchConfig,
     reestimate: Callable[[PairGeometry, Flows, float], PairGeometry] | None = None,
-    progress: Callable[[int, int, str], None] = lambda done, total, text: None,
+    progress: Progress = silent,
     start: Flows | None = None,
     both: bool = True,
 ) -> Iterator[Matches]:

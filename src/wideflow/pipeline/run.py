@@ -5,36 +5,32 @@ from __future__ import annotations
 import json
 import logging
 import os
-import platform
-import sys
-import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, replace
-from importlib.metadata import PackageNotFoundError, version
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from wideflow import __version__
 from wideflow.config import Config
-from wideflow.errors import InputError, WideflowError
+from wideflow.errors import InputError
 from wideflow.files.rig import rig_to_bytes
-from wideflow.pipeline.before.prepare import Job, make_plan
+from wideflow.pipeline.before.prepare import make_plan
 from wideflow.pipeline.conclude import conclude
+from wideflow.pipeline.job import Job
+from wideflow.pipeline.log import logged
 from wideflow.pipeline.step.timings import Seconds, timings, total
+from wideflow.pipeline.summary import first_summary, whole_summary
 from wideflow.pipeline.tasks.do import noted
 from wideflow.pipeline.tasks.forecast import require_space
 from wideflow.pipeline.tasks.plan import Plan, Task
 from wideflow.pipeline.tasks.resume import Survey, survey
 from wideflow.pipeline.tasks.schedule import run_here, run_on_cluster
-from wideflow.progress import Progress
+from wideflow.progress import Progress, silent
 from wideflow.storage.lock import locked
 from wideflow.storage.place import Place
 from wideflow.storage.result import Result
 from wideflow.storage.schema import OPTIONAL
 from wideflow.storage.store import Store, write_files
-from wideflow.storage.versions import made_by
 from wideflow.storage.work import Work
 from wideflow.types import Camera, Rig
 
@@ -60,7 +56,7 @@ def run(
     keep: tuple[str, ...] = (),
     discard_work: bool = False,
     report: bool = True,
-    progress: Progress = lambda done, total, text: None,
+    progress: Progress = silent,
 ) -> Result:
     """Dense depth and 3D motion from two videos of the same moment.
 
@@ -141,7 +137,7 @@ def run_job(job: Job, workers: int | None, cluster: str | None, report: bool, pr
     place = Place(job.out)
     if wrong := sorted(set(job.keep) - set(OPTIONAL)):
         raise InputError(f"there is no array {wrong[0]} to keep; there are {', '.join(OPTIONAL)}")
-    with locked(place) as claim, _logged(place):
+    with locked(place) as claim, logged(place):
         place.sweep()
         LOG.info("wideflow %s: '%s' and '%s' into '%s'", __version__, job.a, job.b, job.out)
         plan, found = make_plan(job, progress)
@@ -159,9 +155,7 @@ def run_job(job: Job, workers: int | None, cluster: str | None, report: bool, pr
             run_on_cluster(plan, state.tasks, cluster, workers or 1, progress, done)
         told = timings(found["seconds"], _seconds(notes))
         place.write("timings.json", json.dumps(told, indent=1).encode())
-        summary["moments"]["unmatched"] = _unmatched(notes)
-        summary["made"] = _made(notes)
-        result = conclude(job.out, summary)
+        result = conclude(job.out, whole_summary(summary, notes))
         if report:
             from wideflow.report.write import write_report
 
@@ -187,20 +181,7 @@ def _begin(
     Store.create(place, len(plan), plan.rig.cameras, plan.keep)
     require_space(place, plan, state.tasks, progress)
     write_files(place, {"rig.json": rig_to_bytes(plan.rig), "filmed.json": rig_to_bytes(plan.filmed)})
-    report = found["calibration"]
-    summary = {
-        "inputs": {"a": job.a.name, "b": job.b.name},
-        "sync": found["sync"],
-        "check": found["check"],
-        "calibration": {
-            **report,
-            "reprojection_error": report["reprojection_error_median"],
-            "angle": report["axis_angle"],
-        },
-        "moments": found["moments"],
-        "settings": asdict(job.config),
-        "versions": _versions(),
-    }
+    summary = first_summary(job, found)
     place.write("summary.json", json.dumps(summary, indent=1).encode())
     return state, summary
 
@@ -211,90 +192,9 @@ def _notes_of_others(plan: Plan, tasks: tuple[Task, ...]) -> dict[Task, dict[str
     return {task: note for task in others if (note := noted(plan, task)) is not None}
 
 
-def _made(notes: dict[Task, dict[str, Any]]) -> dict[str, Any]:
-    """What made what: the version of each stage, and of the package for each moment."""
-    stages: dict[str, int] = made_by(("sync", "check", "calibration"))
-    packages: dict[str, list[int]] = {}
-    for task, note in sorted(notes.items(), key=lambda item: item[0].t):
-        made = dict(note.get("made", {}))
-        package = str(made.pop("wideflow", "unknown"))
-        stages |= made
-        if task.name in ("step", "last"):
-            packages.setdefault(package, []).append(task.t)
-    return {"stages": stages, "moments": packages}
-
-
 def _seconds(notes: dict[Task, dict[str, Any]]) -> dict[int, Seconds]:
     """Of each stage, for every moment."""
     moments: dict[int, Seconds] = {}
     for task, note in notes.items():
         moments[task.t] = total(moments.get(task.t, {}), note["seconds"])
     return moments
-
-
-def _unmatched(notes: dict[Task, dict[str, Any]]) -> int:
-    """Steps that could not be matched and are left unknown; if that is all of them, there is no result."""
-    steps = [note.get("unknown") for task, note in notes.items() if task.name == "step"]
-    if all(steps):
-        raise InputError(f"no moment could be matched: {steps[0]}")
-    return sum(map(bool, steps))
-
-
-def _versions() -> dict[str, str]:
-    versions = {"wideflow": __version__, "python": platform.python_version(), "machine": platform.machine()}
-    for package in ("numpy", "numba", "opencv-contrib-python-headless", "av", "zarr"):
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return versions
-
-
-@contextmanager
-def _logged(place: Place) -> Iterator[None]:
-    """Everything that is logged goes into ``log.txt`` too, warnings and the sentence of an error included."""
-    lines = _Lines(place)
-    lines.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-    level = LOG.level
-    LOG.setLevel(logging.INFO)
-    LOG.addHandler(lines)
-    begun = time.monotonic()
-    try:
-        yield
-        LOG.info("ended after %.1f s", time.monotonic() - begun)
-    except WideflowError as error:
-        LOG.error("%s", error)
-        raise
-    except BaseException:
-        LOG.error("ended early", exc_info=sys.exc_info())
-        raise
-    finally:
-        LOG.removeHandler(lines)
-        LOG.setLevel(level)
-        lines.close()
-
-
-class _Lines(logging.Handler):
-    """Appends to ``log.txt`` beside the result; behind a URL, writes it whole at the end."""
-
-    def __init__(self, place: Place) -> None:
-        super().__init__()
-        self._place, self._kept = place, [""]
-        if place.remote and place.exists("log.txt"):
-            self._kept = [place.read("log.txt").decode(errors="replace").rstrip("\n")]
-
-    def emit(self, record: logging.LogRecord) -> None:
-        line = self.format(record)
-        if self._place.remote:
-            self._kept.append(line)
-            return
-        try:
-            with open(self._place.folder / "log.txt", "a", encoding="utf-8") as file:
-                file.write(f"{line}\n")
-        except OSError:
-            pass  # a full disk is told by what the run itself cannot write
-
-    def close(self) -> None:
-        if self._place.remote:
-            self._place.write("log.txt", "\n".join(self._kept).lstrip("\n").encode())
-        super().close()

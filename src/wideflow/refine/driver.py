@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from wideflow.config import RefineConfig
 from wideflow.errors import InputError
 from wideflow.geometry.flow_loop import FlowLoop
 from wideflow.geometry.pyramid import resized_flow, resized_mask, scale_between, shrunk
+from wideflow.progress import Progress, silent
 from wideflow.refine.energy import Energy
 
 _HALVINGS = 4  # times that a step which raises the energy is halved before the level is done
@@ -41,7 +42,7 @@ def refine_flows(
     fundamental: Sequence[ArrayLike],
     flows: FlowLoop,
     config: RefineConfig | None = None,
-    progress: Callable[[int, int, str], None] = lambda done, total, text: None,
+    progress: Progress = silent,
 ) -> Refinement:
     """Refine the flows of a time step together (paper, equation 11).
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wideflow.files.disk import AnyPath
-from wideflow.progress import Progress
+from wideflow.progress import Progress, silent
 from wideflow.report.moment import BUDGET, embedded_moments
 from wideflow.report.page_builder import build_page, measure
 from wideflow.storage.result import Result
@@ -34,7 +34,7 @@ def write_report(out: AnyPath | Result, progress: Progress | None = None, budget
         There is no result, or the report cannot be written; an older one is then still whole.
     """
     result = out if isinstance(out, Result) else Result(out)
-    report = progress or (lambda done, total, text: None)
+    report = progress or silent
     overview = measure(result)
     moments, detail = embedded_moments(result, overview.scales, overview.centre, report, budget)
     page = build_page(result, overview, list(moments), moments, detail)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from wideflow.errors import DamagedError, FileError
 from wideflow.files.disk import AnyPath
 from wideflow.files.rig import rig_from_bytes
-from wideflow.progress import Progress
+from wideflow.progress import Progress, silent
 from wideflow.storage.place import Place
 from wideflow.storage.schema import SLOTS, arrays_of, spec
 from wideflow.storage.store import NAME, Store, read_file
@@ -39,7 +39,7 @@ class Checked:
     checksums: bool = True
 
 
-def check_result(where: AnyPath, progress: Progress = lambda done, total, text: None) -> Checked:
+def check_result(where: AnyPath, progress: Progress = silent) -> Checked:
     """Read all of a result and compare it with its checksums.
 
     Parameters

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from wideflow.config import SyncConfig
 from wideflow.errors import InputError
-from wideflow.progress import Progress
+from wideflow.progress import Progress, silent
 from wideflow.sync.doubts import sentence
 from wideflow.sync.pairing import FramePairs, pair_frames
 from wideflow.sync.picture_match import PictureMatch, match_pictures, refine_offset
@@ -89,7 +89,7 @@ def synchronise(
         A clip is too short, nothing moves in it, or the clips share no time at the given offset.
     """
     videos = _opened(a), _opened(b)
-    settings, report = config or SyncConfig(), progress or (lambda done, total, text: None)
+    settings, report = config or SyncConfig(), progress or silent
     if offset is not None:
         if not math.isfinite(offset):
             raise InputError(f"an offset of {offset} seconds is no time; give a number")

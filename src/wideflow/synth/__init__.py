@@ -6,10 +6,10 @@ Needs the extra ``synth``. Importing this package is cheap; the renderer is load
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 from wideflow.errors import FileError
+from wideflow.progress import Progress
 from wideflow.synth.config import SynthConfig
 
 __all__ = ["SynthConfig", "render"]
@@ -18,7 +18,7 @@ __all__ = ["SynthConfig", "render"]
 def render(
     out: str | os.PathLike[str],
     config: SynthConfig,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress | None = None,
     threads: int | None = None,
 ) -> None:
     """Render a scene with its ground truth into the folder ``out``, in the `handheld` layout.
@@ -32,7 +32,7 @@ def render(
     progress : callable, optional
         Called with the work done, all the work, and what comes next.
     threads : int, optional
-        all cores unless given. The result does not depend on it.
+        All cores unless given. The result does not depend on it.
 
     Raises
     ------

@@ -13,7 +13,9 @@ PATHS = ("hands", "tripod", "turn", "walk")
 PLACES = ("courtyard", "garden", "hall", "plane", "pattern")
 _VIDEO_LENSES = (-0.06, 0.025)  # k1 of two phones, one barrel, one slight pincushion
 # Options of shoots: left out of scene.json where they are off, so that scenes of before count as finished.
-_SHOOT = ("movers", "path", "place", "zoom", "fps_b", "sound", "samples", "truth_frames")
+_SHOOT = (
+    "movers", "path", "place", "zoom", "fps_b", "sound", "samples", "truth_frames", "tremor", "stops",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,10 @@ class SynthConfig:
         Rays a pixel; two take half the time and leave edges rougher. Blurred pictures have their own.
     truth_frames : tuple of int or None
         A's frames that get ground truth; ``None``: all of them.
+    tremor : float
+        How far hands drift and tremble, times what is usual; 0 to 5.
+    stops : (float, float)
+        By how many stops each camera is exposed above what suits the scene, -3 to 3.
     """
 
     angle: float = 20.0
@@ -98,6 +104,8 @@ class SynthConfig:
     sound: bool = True
     samples: int = 4
     truth_frames: tuple[int, ...] | None = None
+    tremor: float = 1.0
+    stops: tuple[float, float] = (0.0, 0.0)
 
     def __post_init__(self) -> None:
         _within("angle", self.angle, 0, 90)
@@ -109,6 +117,9 @@ class SynthConfig:
         _within("offset", self.offset, -60, 60)
         _within("rolling_shutter", self.rolling_shutter, 0, 1 / max(self.rates))
         _within("movers", self.movers, 0, 0.8)
+        _within("tremor", self.tremor, 0, 5)
+        for stop in self.stops:
+            _within("stops", stop, -3, 3)
         if self.samples not in (2, 4):
             raise ConfigError(f"synth.samples must be 4 or 2, not {self.samples}")
         for factor in self.zoom:

@@ -10,7 +10,6 @@ picture at that moment. ``truth.json`` lists each camera at the times of its own
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from wideflow.files import write_bytes, write_flow, write_image, write_rig
 from wideflow.geometry import ideal_camera, truth_flows
 from wideflow.handheld import pose_fields, write_cameras, write_truth
+from wideflow.progress import Progress
 from wideflow.synth.camera.exposure import Shutter, render_picture, sample_rays
 from wideflow.synth.camera.hands import Hand, hands
 from wideflow.synth.camera.response import develop, meter, responses
@@ -33,7 +33,6 @@ from wideflow.synth.rendering.trace import require_tracer
 from wideflow.synth.truth import render_truth
 from wideflow.types import Rig, RigFrame, Truth, View
 
-Progress = Callable[[int, int, str], None]
 _PREVIEW_WIDTH = 160
 _BLOWN = 0.75  # share of a glaring surface that is blown out; the rest is its shadows
 _GLARE = 1.4  # times full scale: white in both cameras, whatever their exposure

@@ -1,4 +1,4 @@
-"""The handheld benchmark: a fixed set of scenes, one difficulty varied at a time.
+"""The handheld benchmark: fixed scenes, one difficulty varied at a time, and the clips of its video track.
 
 Rendering it again gives the same bits on the same machine. A scene that is finished is skipped, so an
 interrupted run goes on where it stopped.
@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from wideflow.files import read_rig, write_intrinsics
+from wideflow.progress import Progress, silent
 from wideflow.synth.config import SynthConfig
+from wideflow.synth.video_suite import video_suite
 
 _SEEDS = (101, 102, 103)  # a garden, a courtyard and a hall, in whichever order the seeds give them
 _BASE = SynthConfig(angle=15, seed=_SEEDS[0])
+SIZES = {"scenes": (960, 540), "video": (640, 360)}  # of each suite, unless another is asked for
 
 
-def suite(size: tuple[int, int] = (960, 540)) -> dict[str, SynthConfig]:
+def suite(size: tuple[int, int] = SIZES["scenes"]) -> dict[str, SynthConfig]:
     """Name and configuration of every scene, at a picture size."""
     scenes: dict[str, SynthConfig] = {}
     for place, seed in enumerate(_SEEDS):
@@ -44,11 +47,25 @@ def suite(size: tuple[int, int] = (960, 540)) -> dict[str, SynthConfig]:
 
 def render_suite(
     out: str | os.PathLike[str],
-    size: tuple[int, int],
-    progress: Callable[[int, int, str], None] = lambda done, total, text: None,
+    size: tuple[int, int] | None = None,
+    progress: Progress = silent,
     threads: int | None = None,
+    name: str = "scenes",
 ) -> tuple[int, int]:
-    """Render what is missing of the suite into ``out``, a folder per scene.
+    """Render what is missing of a suite into ``out``, a folder per scene.
+
+    Parameters
+    ----------
+    out : path
+        Created if need be.
+    size : (width, height), optional
+        Of the pictures; that of `SIZES` unless given.
+    progress : callable
+        Told (scenes done, scenes in all, what comes next).
+    threads : int, optional
+        All cores unless given.
+    name : {"scenes", "video"}
+        Scenes of two frames, or clips.
 
     Returns
     -------
@@ -64,16 +81,24 @@ def render_suite(
     """
     from wideflow.synth import render
 
-    scenes = suite(size)
+    scenes = (video_suite if name == "video" else suite)(size or SIZES[name])
     rendered = 0
-    for number, (name, config) in enumerate(scenes.items()):
-        progress(number, len(scenes), name)
-        folder = Path(out) / name
+    for number, (scene, config) in enumerate(scenes.items()):
+        progress(number, len(scenes), scene)
+        folder = Path(out) / scene
         if not is_finished(folder, config):
             render(folder, config, None, threads)
             rendered += 1
+        if config.video and config.path == "tripod":
+            write_lenses(folder)
     progress(len(scenes), len(scenes), "done")
     return rendered, len(scenes) - rendered
+
+
+def write_lenses(folder: Path) -> None:
+    """``lens_a.json`` and ``lens_b.json`` of a clip whose cameras stand, and so do not show their lenses."""
+    for camera in read_rig(folder / "rig.json").cameras:
+        write_intrinsics(folder / f"lens_{camera.name}.json", camera)
 
 
 def is_finished(folder: Path, config: SynthConfig) -> bool:

@@ -17,7 +17,7 @@ from wideflow.evaluate.table import Row, open_folder, write_tables
 from wideflow.files import write_bytes, write_image
 from wideflow.files.disk import AnyPath
 from wideflow.matching import match
-from wideflow.progress import Progress
+from wideflow.progress import Progress, silent
 
 # ingredient: settings that leave it out, in the stage match
 WITHOUT: dict[str, dict[str, Any]] = {
@@ -39,7 +39,7 @@ _SHOWN = ("nothing", "epipolar term", "PMBP")
 
 
 def evaluate_ablation(
-    root: AnyPath, out: AnyPath, config: Config, progress: Progress = lambda *_: None
+    root: AnyPath, out: AnyPath, config: Config, progress: Progress = silent
 ) -> list[Row]:
     """Match the first stereo pair of every handheld scene with one ingredient after the other left out.
 

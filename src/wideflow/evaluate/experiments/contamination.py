@@ -16,7 +16,7 @@ from wideflow.evaluate.stages import run_stages
 from wideflow.evaluate.table import Row, open_folder, write_tables
 from wideflow.files import write_bytes, write_image
 from wideflow.files.disk import AnyPath
-from wideflow.progress import Progress
+from wideflow.progress import Progress, silent
 
 ALLOWED = 1.25  # times the clean share of wrong pixels
 _SEED = 20160  # of the noise
@@ -56,7 +56,7 @@ CONTAMINATIONS = {
 
 
 def evaluate_contamination(
-    root: AnyPath, out: AnyPath, config: Config, stage: str = "all", progress: Progress = lambda *_: None
+    root: AnyPath, out: AnyPath, config: Config, stage: str = "all", progress: Progress = silent
 ) -> list[Row]:
     """Contaminate camera B of every handheld scene in every way and run the method.
 

@@ -16,7 +16,7 @@ from wideflow.evaluate.stages import run_stages
 from wideflow.evaluate.table import Row, open_folder, write_tables
 from wideflow.files import write_bytes, write_image
 from wideflow.files.disk import AnyPath
-from wideflow.progress import Progress
+from wideflow.progress import Progress, silent
 from wideflow.synth.suite import suite
 
 
@@ -54,7 +54,7 @@ DIFFICULTIES = (
 
 
 def evaluate_failures(
-    root: AnyPath, out: AnyPath, config: Config, stage: str = "all", progress: Progress = lambda *_: None
+    root: AnyPath, out: AnyPath, config: Config, stage: str = "all", progress: Progress = silent
 ) -> list[Row]:
     """Errors over speed, angle and constant colour, on the scenes of ``wideflow synth --suite``.
 

@@ -16,14 +16,14 @@ from wideflow.evaluate.table import Row, open_folder, write_tables
 from wideflow.files import write_bytes, write_image
 from wideflow.files.disk import AnyPath
 from wideflow.filling import fill
-from wideflow.progress import Progress
+from wideflow.progress import Progress, silent
 from wideflow.report import flow_colours
 
 METHODS = ("diffusion", "laplacian")
 
 
 def evaluate_filling(
-    root: AnyPath, out: AnyPath, config: FillConfig | None = None, progress: Progress = lambda *_: None
+    root: AnyPath, out: AnyPath, config: FillConfig | None = None, progress: Progress = silent
 ) -> list[Row]:
     """Fill the occlusions of every frame below ``root`` with both methods.
 

@@ -20,7 +20,7 @@ from wideflow.evaluate.table import Row, open_folder, write_tables
 from wideflow.files import write_bytes, write_image
 from wideflow.files.disk import AnyPath
 from wideflow.geometry import fundamental_matrix
-from wideflow.progress import Progress
+from wideflow.progress import Progress, silent
 from wideflow.geometry.flow_loop import FlowLoop
 from wideflow.lift import lift_flows
 from wideflow.refine import refine_flows
@@ -29,7 +29,7 @@ _SMALLEST = 8  # px of the shorter side at which the pyramid without a start beg
 
 
 def evaluate_initialisation(
-    root: AnyPath, out: AnyPath, config: Config, progress: Progress = lambda *_: None
+    root: AnyPath, out: AnyPath, config: Config, progress: Progress = silent
 ) -> list[Row]:
     """Refine every step of four pictures from the matched and filled flows, and from no flow at all.
 

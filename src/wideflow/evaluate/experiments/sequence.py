@@ -12,14 +12,14 @@ from wideflow.evaluate.stages import STAGES, run_stages
 from wideflow.evaluate.table import Row, open_folder, write_tables
 from wideflow.files import write_bytes, write_image
 from wideflow.files.disk import AnyPath
-from wideflow.progress import Progress
+from wideflow.progress import Progress, silent
 
 _TITLES = {"mae_d": "MAE of stereo flow", "rmse": "RMSE of scene flow", "aae": "AAE of scene flow"}
 _UNITS = {"mae_d": "px", "rmse": "px", "aae": "degrees"}
 
 
 def evaluate_sequence(
-    root: AnyPath, out: AnyPath, config: Config, progress: Progress = lambda *_: None
+    root: AnyPath, out: AnyPath, config: Config, progress: Progress = silent
 ) -> list[Row]:
     """MAE_d, RMSE and AAE after matching, filling and refinement of every time step of a sequence.
 

@@ -12,7 +12,7 @@ from wideflow.errors import InputError
 from wideflow.geometry import inside_picture, project, triangulate, unproject
 from wideflow.matching import match
 from wideflow.pipeline.step.undistort import undistorted
-from wideflow.progress import Progress
+from wideflow.progress import Progress, silent
 from wideflow.types import View
 
 
@@ -50,7 +50,7 @@ def measure_length(
             f"a point of --scale-points lies outside A's picture of {width} x {height}; pick another"
         )
     (one, view_a, _), (two, view_b, _) = (undistorted(*pair) for pair in zip(pictures, views, strict=True))
-    found = match(one, two, "stereo", (view_a, view_b), config, progress or (lambda *_: None))
+    found = match(one, two, "stereo", (view_a, view_b), config, progress or silent)
     ideal = project(view_a.camera, unproject(views[0].camera, xy))
     rows = np.clip(np.round(ideal[:, ::-1]), 0, np.array(found.occluded.shape) - 1).astype(np.int64)
     if found.occluded[rows[:, 0], rows[:, 1]].any():

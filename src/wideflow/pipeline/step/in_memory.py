@@ -17,7 +17,7 @@ from wideflow.pipeline.step.stage import compute
 from wideflow.pipeline.step.timings import Seconds, total
 from wideflow.pipeline.step.undistort import Undistorter, ideal_rig
 from wideflow.pipeline.step.values import LastMoment, Pictures
-from wideflow.progress import Progress
+from wideflow.progress import Progress, silent
 from wideflow.types import Rig, RigFrame, SceneFlow
 
 
@@ -58,7 +58,7 @@ def scene_flow(
     b1: ArrayLike,
     rig: Rig,
     config: Config | None = None,
-    progress: Progress = lambda done, total, text: None,
+    progress: Progress = silent,
 ) -> SceneFlow:
     """Depth and 3D motion of every pixel of a picture.
 
@@ -86,7 +86,7 @@ def compute_step(
     pictures: tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike],
     frames: tuple[RigFrame, RigFrame],
     config: Config | None = None,
-    progress: Progress = lambda done, total, text: None,
+    progress: Progress = silent,
 ) -> Step:
     """`scene_flow` with all that it finds on the way; pictures in the order A, B at t, A, B at t + 1.
 

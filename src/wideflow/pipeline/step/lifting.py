@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wideflow.config import RefineConfig
 from wideflow.geometry import fundamental_matrix, static_flow
-from wideflow.geometry.flow_loop import close_loop
+from wideflow.geometry.flow_loop import FlowLoop, close_loop
 from wideflow.lift import (
     OVER_TIME,
     UNKNOWN,
@@ -44,7 +44,18 @@ def refine_step(
     stereo_next: FilledFlow,
 ) -> RefinedFlows:
     """The four flows around the loop of a time step, refined together."""
-    start, loop_error = close_loop(
+    start, loop_error = first_loop(stereo, optical_a, optical_b, stereo_next)
+    lines = fundamental_matrix(*cameras.views), fundamental_matrix(*cameras_next.views)
+    as_b = ColourTransform(stereo.colours, np.inf)
+    pictures = as_b(now.a), now.b, as_b(after.a), after.b
+    return RefinedFlows(refine_flows(pictures, lines, start, config).flows, loop_error)
+
+
+def first_loop(
+    stereo: FilledFlow, optical_a: FilledFlow, optical_b: FilledFlow, stereo_next: FilledFlow
+) -> tuple[FlowLoop, Floats]:
+    """The flows that refinement begins with, and (H, W) px by which the two ways round the loop differ."""
+    return close_loop(
         optical_a.uv,
         stereo.uv,
         optical_b.uv,
@@ -54,10 +65,6 @@ def refine_step(
         optical_b.occluded,
         stereo_next.occluded,
     )
-    lines = fundamental_matrix(*cameras.views), fundamental_matrix(*cameras_next.views)
-    as_b = ColourTransform(stereo.colours, np.inf)
-    pictures = as_b(now.a), now.b, as_b(after.a), after.b
-    return RefinedFlows(refine_flows(pictures, lines, start, config).flows, loop_error)
 
 
 def lift_step(

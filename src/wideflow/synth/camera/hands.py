@@ -83,6 +83,7 @@ def _hand(config: SynthConfig, number: int) -> Hand:
     place = CENTRE + at(flat * np.sin(azimuth), -flat * np.cos(azimuth), height - CENTRE[2])
     reach = np.array([0.06, 0.05, 0.04, 0.030, 0.024, 0.020])[:, None]
     pace = 2 * np.pi * np.geomspace(0.25, 3.0, _WAVES) * rng.uniform(0.85, 1.15, (6, _WAVES))
+    reach = reach * config.tremor
     amplitude = reach * rng.uniform(0.5, 1.0, (6, _WAVES)) * (np.geomspace(0.25, 3.0, _WAVES) / 0.25) ** -1.1
     hand = Hand(_lens(config, number, rng), place, amplitude, pace, rng.uniform(0, 2 * np.pi, (6, _WAVES)))
     hand = replace(hand, zoom=(config.zoom[number], config.duration))

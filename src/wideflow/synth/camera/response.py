@@ -37,8 +37,8 @@ class Response:
 def responses(config: SynthConfig, exposure: float) -> tuple[Response, Response]:
     """Responses of both cameras; ``exposure`` is the gain that exposes camera A well."""
     if config.photometric == "off":
-        ideal = Response((exposure,) * 3)
-        return ideal, ideal
+        one, two = (Response((exposure * 2.0**stop,) * 3) for stop in config.stops)
+        return one, two
     strength = {"on": 0.4, "strong": 1.0}[config.photometric]
     out = []
     signs = np.random.default_rng([config.seed, 5]).choice([-1.0, 1.0], 4)
@@ -48,7 +48,7 @@ def responses(config: SynthConfig, exposure: float) -> tuple[Response, Response]
         stops = strength * way[0] * rng.uniform(0.2, 0.45)
         warm = strength * way[1] * rng.uniform(0.08, 0.18)
         tint = strength * rng.uniform(-0.05, 0.05)
-        gain = exposure * 2.0**stops
+        gain = exposure * 2.0 ** (stops + config.stops[number])
         balance = gain * np.exp([warm, tint, -warm])
         out.append(
             Response(

@@ -1,0 +1,58 @@
+"""What a user asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from wideflow.config import Config
+from wideflow.types import Camera, Rig
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """What the user asks for.
+
+    Attributes
+    ----------
+    a, b : path
+        The clips, or folders of pictures.
+    out : str
+        Folder or URL of the result.
+    config : Config
+    frames : slice
+        Frames of A.
+    size : int
+        Longest side of the pictures that are matched, px.
+    intrinsics : pair of Camera or None
+        Known lenses.
+    rig : Rig, optional
+        A known calibration.
+    offset : float, optional
+        Seconds by which B started later.
+    scale : float, optional
+        Distance between the cameras in the first frame.
+    fps : float, optional
+        Pictures per second of folders.
+    anyway : bool
+        Go on where synchronisation or calibration is not to be trusted.
+    keep : tuple of str
+        Arrays to store beside those of every result, names of `schema.OPTIONAL`.
+    discard_work : bool
+        Remove at the end what only a run that goes on needs.
+    """
+
+    a: Path
+    b: Path
+    out: str
+    config: Config
+    frames: slice = field(default_factory=lambda: slice(0, None, 1))
+    size: int = 960
+    intrinsics: tuple[Camera | None, Camera | None] = (None, None)
+    rig: Rig | None = None
+    offset: float | None = None
+    scale: float | None = None
+    fps: float | None = None
+    anyway: bool = False
+    keep: tuple[str, ...] = ()
+    discard_work: bool = False
