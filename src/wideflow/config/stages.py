@@ -13,7 +13,9 @@ from wideflow.errors import ConfigError
 class EvidenceConfig(Stage):
     """Depth of what stands still from other moments of the same camera; not in the paper."""
 
-    views: int = setting(10, "other pictures to compare with; 0: none, as in the paper", minimum=0, maximum=64)
+    views: int = setting(
+        10, "other pictures to compare with; 0: none, as in the paper", minimum=0, maximum=64
+    )
     reach: float = setting(1.6, "how long before and after a moment they are taken", unit="s", minimum=0)
     spacing: int = setting(
         4, "of the frames around, every so many-th may be chosen", unit="frames", minimum=1, maximum=1000
@@ -27,7 +29,12 @@ class EvidenceConfig(Stage):
         0.5, "share of the pictures, those that agree best, that counts", minimum=0.01, maximum=1
     )
     descriptor_radius: float = setting(
-        4.0, "how far a descriptor reaches", unit="px of the small picture", symbol="R", minimum=1, maximum=100
+        4.0,
+        "how far a descriptor reaches",
+        unit="px of the small picture",
+        symbol="R",
+        minimum=1,
+        maximum=100,
     )
     descriptor_rings: int = setting(2, "rings of a descriptor", symbol="Q", minimum=1, maximum=8)
     descriptor_angles: int = setting(4, "histograms on a ring", symbol="T", minimum=1, maximum=32)

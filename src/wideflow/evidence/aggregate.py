@@ -1,4 +1,4 @@
-"""Costs of a volume gathered along the rows and columns of the picture (semi-global matching, Hirschmüller)."""
+"""Costs of a volume gathered along the rows and columns of the picture (semi-global matching)."""
 
 from __future__ import annotations
 
@@ -34,9 +34,7 @@ def best_depths(volume: Floats, brightness: Floats, config: EvidenceConfig) -> t
     across = _EDGE * np.abs(np.diff(brightness, axis=1, prepend=brightness[:, :1]))
     down = _EDGE * np.abs(np.diff(brightness, axis=0, prepend=brightness[:1]))
     _along_rows(volume, across, step, jump, total)
-    _along_rows(
-        volume.transpose(1, 0, 2), np.ascontiguousarray(down.T), step, jump, total.transpose(1, 0, 2)
-    )
+    _along_rows(volume.transpose(1, 0, 2), np.ascontiguousarray(down.T), step, jump, total.transpose(1, 0, 2))
     best, lead = np.empty(volume.shape[:2], np.float32), np.empty(volume.shape[:2], np.float32)
     _winners(total, best, lead)
     return best, lead / np.float32(4)
@@ -44,7 +42,7 @@ def best_depths(volume: Floats, brightness: Floats, config: EvidenceConfig) -> t
 
 @njit(parallel=True, fastmath=FAST)
 def _along_rows(volume, edges, step, jump, total):
-    """Add both directions along each row; ``edges`` (rows, columns) stand between a pixel and the one before."""
+    """Add both directions along each row; ``edges`` (rows, columns): between a pixel and the one before."""
     rows, columns, steps = volume.shape
     for y in prange(rows):
         before = np.zeros(steps, np.float32)

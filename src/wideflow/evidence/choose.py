@@ -40,16 +40,15 @@ def choose_views(here: View, others: Sequence[View], near: float, far: float, mo
     middle = 2 / (1 / near + 1 / far)
     centre = here.centre
     away = np.array([np.linalg.norm(view.centre - centre) for view in others]) / middle
-    left = [
-        i for i in np.flatnonzero((away > _LEAST) & (away < _MOST)) if _overlap(here, others[i], near, far)
-    ]
+    parallax = np.flatnonzero((away > _LEAST) & (away < _MOST)).tolist()
+    left = [i for i in parallax if _overlap(here, others[i], near, far)]
     places = [centre]
     chosen: list[int] = []
     while left and len(chosen) < most:
         gaps = [min(np.linalg.norm(others[i].centre - place) for place in places) for i in left]
         best = int(np.argmax(gaps))
         places.append(others[left[best]].centre)
-        chosen.append(int(left.pop(best)))
+        chosen.append(left.pop(best))
     return chosen
 
 

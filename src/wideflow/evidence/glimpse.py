@@ -1,4 +1,4 @@
-"""A picture of a camera at some moment, as evidence for the depth of another: what is compared is made once."""
+"""A picture of a camera at some moment, as evidence for the depth of another."""
 
 from __future__ import annotations
 

@@ -20,7 +20,10 @@ _FULL = np.float32(255**2)  # square norm of a histogram
 
 
 def cost_volume(
-    here: Glimpse, others: list[Glimpse], depths: NDArray[np.float64], shape: tuple[int, int],
+    here: Glimpse,
+    others: list[Glimpse],
+    depths: NDArray[np.float64],
+    shape: tuple[int, int],
     config: EvidenceConfig,
 ) -> Floats:
     """Costs (h, w, D) of the inverse depths (D,) at this size, 0..1.
@@ -36,7 +39,9 @@ def cost_volume(
     histograms = pattern.rings * pattern.angles
     cap = np.float32(config.descriptor_cap) * _FULL
     volume = np.empty((*shape, len(depths)), np.float32)
-    _compare(source, targets, H, e, depths, config.best_share, cap, np.float32(1 / (cap * histograms)), volume)
+    _compare(
+        source, targets, H, e, depths, config.best_share, cap, np.float32(1 / (cap * histograms)), volume
+    )
     return volume
 
 

@@ -118,14 +118,20 @@ def join(
     agreed = both > np.maximum(only_pair, only_time)
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.where(agreed, judged.deviation**2 / (judged.deviation**2 + noise**2), by_time)
-        inverse = np.where(share == 0, 1 / depth, np.where(share == 1, over_time.inverse, (1 - share) / depth + share * over_time.inverse))
+        inverse = np.where(
+            share == 0,
+            1 / depth,
+            np.where(share == 1, over_time.inverse, (1 - share) / depth + share * over_time.inverse),
+        )
         deviation = np.where(
             agreed, judged.deviation * noise / both_noise, np.where(by_time, noise, judged.deviation)
         )
     source[by_time & ~agreed] = OVER_TIME
     source[agreed & ~visible] = OVER_TIME
     source[agreed & visible] = BOTH_NOW
-    moving = np.where(source == OVER_TIME, np.nan_to_num(_moving(error_time, depth.shape)), _moving(error_pair, depth.shape))
+    moving = np.where(
+        source == OVER_TIME, np.nan_to_num(_moving(error_time, depth.shape)), _moving(error_pair, depth.shape)
+    )
     found = Judged(surface.astype(np.float32), deviation.astype(np.float32), judged.bent, judged.tilt)
     return Joined((1 / inverse).astype(np.float32), found, source, moving.astype(np.float32))
 

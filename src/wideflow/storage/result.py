@@ -142,8 +142,11 @@ class Result:
         return self._read("confidence_5", t)
 
     def source(self, t: int) -> NDArray[np.uint8]:
-        """(H, W), where depth comes from: 0 unknown, 1 both cameras now, 2 camera A over time, 3 carried along
-        a track, 4 completed from what surrounds the pixel."""
+        """(H, W), where depth comes from.
+
+        0 unknown, 1 both cameras now, 2 camera A over time, 3 carried along a track, 4 completed from what
+        surrounds the pixel.
+        """
         return self._read("source", t)
 
     def moving(self, t: int) -> NDArray[np.float32]:

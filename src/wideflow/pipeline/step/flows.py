@@ -71,7 +71,7 @@ def fill_stereo(
     cameras: RigFrame,
     over_time: DepthOverTime,
 ) -> FilledFlow:
-    """From A to B: what B does not show is where A over time says, and completed only where A does not know."""
+    """From A to B: what B does not show is where A over time says, completed where A does not know it."""
     occluded = find_hidden(config, matched, lenses[0].known)
     flow, unknown = Flow(matched.uv, matched.confidence), occluded
     if over_time.known:

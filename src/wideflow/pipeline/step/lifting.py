@@ -93,7 +93,7 @@ def lift_step(
     ways = cameras.views[0], cameras_next.views[0]
     with np.errstate(divide="ignore"):
         errors = (
-            rigid_error(*ways, 1 / lifted.depth, flows.optical),
+            rigid_error(*ways, np.float32(1) / lifted.depth, flows.optical),
             rigid_error(*ways, over_time.inverse, flows.optical) if over_time.known else None,
         )
     joined = join(lifted.depth, lifted.judged, ~stereo.occluded, over_time, *errors)

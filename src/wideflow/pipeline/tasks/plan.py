@@ -130,7 +130,11 @@ class Plan:
         of_moment: dict[str, Any] = {
             "film": [self.contents, self.fps, self.frames[t]],
             "cameras": _view(self.rig, t),
-            "around": [self.contents[0], self.fps, [[f.index, f.views[0].cam_from_world] for f in self.around(t)]],
+            "around": [
+                self.contents[0],
+                self.fps,
+                [[f.index, f.views[0].cam_from_world] for f in self.around(t)],
+            ],
             "doubt": [[_view(rig, t) for rig in self.alternatives], self.late[t : t + 1]],
         }
         return fingerprint(name, of_moment[name])
