@@ -20,6 +20,8 @@ from wideflow.geometry import transfer
 _UNLIKE = np.float32(0.5)  # square detail by which a window differs that is hidden there, or has moved
 _ALIKE = np.float32(0.02)  # by which any two differ
 _MOST = np.float32(4.0)  # square detail that one pixel may differ by
+_REACH, _EDGE = 4, 1e-3  # px and square brightness: who shares, and at what difference no longer
+_MOST_TOLD, _LEAST_TOLD = 4.0, 1e-3  # of the ordinary information
 _DAMPED = np.float32(0.05)  # of the ordinary information: where there is less, depth stays
 
 
@@ -50,7 +52,7 @@ def sharpened(
         How many pictures count.
     """
     shape = inverse.shape[:2]
-    picture = here.detail(shape)
+    picture, guide = here.detail(shape), here.brightness(shape)
     details = np.stack([other.detail(shape) for other in others])
     maps = [transfer(here.at(shape), other.at(shape)) for other in others]
     window = (config.window, config.window)
@@ -62,10 +64,24 @@ def sharpened(
             sums[v, 0] = np.where(share < 0.5, np.float32(9), cv2.blur(misfit, window) / share)
             sums[v, 1], sums[v, 2] = cv2.blur(mixed, window), cv2.blur(slope, window)
         shift, information, unlike, agreeing = _joined(sums)
-        damped = information + _DAMPED * np.median(information)
-        inverse = inverse + np.clip(shift / damped, -step, step).astype(np.float32)
+        usual = np.median(information)
+        shift = np.clip(shift / (information + _DAMPED * usual), -step, step)
+        inverse = _settled(inverse + shift, information / usual, guide)
     deviation = np.sqrt((unlike + _ALIKE) / np.maximum(information * config.window**2, 1e-12))
     return inverse, deviation.astype(np.float32), unlike, agreeing
+
+
+def _settled(inverse: Floats, information: Floats, guide: Floats) -> Floats:
+    """Neighbours of like brightness share what they know: each alone would follow its noise.
+
+    A mean weighted by information, within the edges of the picture (a guided filter), of depth without
+    single outliers.
+    """
+    weight = np.minimum(information, _MOST_TOLD).astype(np.float32)
+    calm = cv2.medianBlur(inverse.astype(np.float32), 5)
+    total = cv2.ximgproc.guidedFilter(guide, calm * weight, _REACH, _EDGE)
+    share = cv2.ximgproc.guidedFilter(guide, weight, _REACH, _EDGE)
+    return np.where(share > _LEAST_TOLD, total / np.maximum(share, _LEAST_TOLD), calm).astype(np.float32)
 
 
 def _drawn(

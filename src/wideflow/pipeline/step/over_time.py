@@ -56,7 +56,7 @@ def look_over_time(
     found = depth_over_time(here, [around.glimpse(i) for i in sorted(chosen)], *ends, config)
     # half the bits say enough of how sure it is, and make small files
     sides = (values.astype(np.float16).astype(np.float32) for values in (found.unlike, found.agreeing))
-    relative = (found.deviation / found.inverse).astype(np.float16).astype(np.float32)
+    relative = np.minimum(found.deviation / found.inverse, 1).astype(np.float16).astype(np.float32)
     return DepthOverTime(found.inverse, relative * found.inverse, *sides)
 
 
