@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import calibrate, confidence, filling, frames, match, pictures, refine, sync
+from benchmarks import calibrate, confidence, filling, frames, match, pictures, refine, safety, sync
 
 BENCHMARKS = {
     "frames": frames.main,  # the table of speed and memory
@@ -13,6 +13,7 @@ BENCHMARKS = {
     "confidence": confidence.main,
     "sync": sync.main,
     "calibrate": calibrate.main,
+    "safety": safety.main,  # checksums and waiting for the disk
 }
 
 for name in sys.argv[1:] or BENCHMARKS:

@@ -1,7 +1,7 @@
 """Calibration: cameras found against true ones, with known and with unknown lenses, and time.
 
-WIDEFLOW_DATA names the folder with the measuring data (`handheld/clip12`); WIDEFLOW_CLIPS one with rendered
-clips (each with a.mp4, b.mp4 and truth.json), which are rendered otherwise.
+WIDEFLOW_DATA names the folder with the measuring data (`handheld/clip12`, `handheld/clip20`); WIDEFLOW_CLIPS
+one with rendered clips (each with a.mp4, b.mp4 and truth.json), which are rendered otherwise.
 """
 
 from __future__ import annotations
@@ -52,9 +52,8 @@ def main() -> None:
 
 
 def _clips(folder: Path) -> Iterator[Path]:
-    recorded = Path(os.environ.get("WIDEFLOW_DATA", "nowhere")) / "handheld" / "clip12"
-    if recorded.exists():
-        yield recorded
+    shared = Path(os.environ.get("WIDEFLOW_DATA", "nowhere")) / "handheld"
+    yield from (shared / name for name in ("clip12", "clip20") if (shared / name).exists())
     if not any(folder.glob("*/truth.json")):
         for seed, (name, more) in enumerate(
             {

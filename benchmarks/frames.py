@@ -16,9 +16,10 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.yardstick import deepflow_seconds
+from wideflow.evaluate.run_stages import StageResult
 from wideflow.evaluate.score_sample import score_sample
-from wideflow.evaluate.stages import StageResult
 from wideflow.handheld import read_handheld
+from wideflow.pipeline.step.order import STAGES
 
 SIZES = ((480, 270), (960, 540), (1920, 1080))
 # seconds of the paper's section 4, one thread of a 3.5 GHz Xeon, 960x540: a flow, filling, refinement
@@ -29,7 +30,7 @@ PAPER = {
     "fill": 7.0,
     "refine": 96.0,
 }
-STAGES = ("read", "match stereo", "match optical_a", "match optical_b", "fill", "refine", "lift")
+CLOCKS = tuple(dict.fromkeys(stage.clock for stage in STAGES))
 HEAD = "| size | stage | seconds | time / DeepFlow | paper / ours |\n|---|---|---|---|---|"
 _RUNS = 2
 
@@ -47,7 +48,7 @@ def main() -> None:
             continue
         found = json.loads(done.stdout.splitlines()[-1])
         seconds, unit = found["seconds"], found["deepflow"]
-        for stage in STAGES:
+        for stage in CLOCKS:
             # the paper's times are for 960x540; its stages grow with the number of pixels
             paper = PAPER.get(stage, 0) * size[0] * size[1] / (960 * 540)
             ratio = f"{paper / seconds[stage]:.0f}" if paper else ""

@@ -56,7 +56,7 @@ def main() -> None:
             sized = read_handheld(Path(folder) / "sized")
             for kind in ("stereo", "optical"):
                 _row("x".join(map(str, size)), pair_of(sized, kind))
-            if size == (960, 540):
+            if size == SIZES[len(SIZES) // 2]:
                 stages = [pair_of(sized, kind) for kind in ("stereo", "optical")]
     print(f"\n| stage {HEAD}")
     for pair in stages:

@@ -13,9 +13,12 @@ from typing import Any
 from wideflow.synth import SynthConfig
 
 MOMENTS = (14, 17, 20)  # frames of A that are computed and have ground truth
+DEPTH_SIZE = 320  # longer side, px, of the pictures that depth is computed from; cameras see all pixels
 UNTOUCHED = 500  # the first seed of the untouched half
 WRONG_FOCAL = 1.25  # times the true focal length, where wrong lenses are given
 WRONG_OFFSET = 0.3  # seconds added to the true offset, where a wrong one is given
+_LARGE, _SMALL = (640, 360), (320, 180)  # of the clips below number _SMALL_FROM, and of the others
+_SMALL_FROM = 18  # the good ones, of which much is asked, come first
 _FIRST_SEEDS = (300, 901)  # unlike remainders by 3: the same row is another place
 
 
@@ -59,7 +62,7 @@ class Shoot:
 # angles of both halves, options of the clips, what is given
 _Row = tuple[str, str, int, tuple[float, float], dict[str, Any], dict[str, str]]
 _TRUE = {"lenses": "true"}
-_PORTRAIT = {"size_b": (180, 320)}
+_PORTRAIT = {"size_b": (360, 640)}
 _ROWS: Sequence[_Row] = (
     ("plain", "good", 0, (8, 10), {}, {}),
     ("plain", "good", 1, (12, 9), {}, {}),
@@ -75,7 +78,7 @@ _ROWS: Sequence[_Row] = (
     ("walk", "good", 10, (20, 16), {"path": "walk"}, {}),
     ("walk-movers40", "good", 11, (12, 22), {"path": "walk", "movers": 0.4}, {}),
     ("portrait", "good", 12, (15, 12), _PORTRAIT, {}),
-    ("sizes", "good", 13, (17, 13), {"size_b": (480, 270)}, {}),
+    ("sizes", "good", 13, (17, 13), {"size_b": (960, 540)}, {}),
     ("rates", "good", 14, (13, 19), {"fps_b": 24.0}, {}),
     ("silent", "good", 15, (11, 14), {"sound": False}, {}),
     ("colours", "good", 16, (19, 24), {"photometric": "strong"}, {}),
@@ -129,7 +132,7 @@ def _shoot(row: _Row, half: int) -> Shoot:
     settings: dict[str, Any] = {
         "angle": float(angles[half]),
         "frames": 40,
-        "size": (320, 180),
+        "size": _LARGE if number < _SMALL_FROM else _SMALL,
         "seed": seed,
         "offset": ((seed * 37) % 50 - 25) / 100 + 0.003,  # a quarter of a second either way
         "video": True,

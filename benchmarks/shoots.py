@@ -23,11 +23,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.shoot_list import MOMENTS, WRONG_FOCAL, WRONG_OFFSET, Shoot, choose
-from benchmarks.shoot_score import read_filmed, score_calibrate, score_run
+from benchmarks.shoot_list import DEPTH_SIZE, MOMENTS, WRONG_FOCAL, WRONG_OFFSET, Shoot, choose
+from benchmarks.shoot_score import score_calibrate, score_run
 from benchmarks.shoot_table import put_into, reliability, summary, table
 from wideflow.files import write_bytes
 from wideflow.files.intrinsics import write_intrinsics
+from wideflow.handheld import read_clip
 from wideflow.synth import render
 from wideflow.synth.suite import is_finished
 
@@ -132,11 +133,11 @@ def _command(shoot: Shoot, clips: Path, out: Path, mode: str) -> list[str]:
     if mode == "run":
         step = MOMENTS[1] - MOMENTS[0]
         words += ["-o", str(out), "--frames", f"{MOMENTS[0]}:{MOMENTS[-1] + 1}", "--stride", str(step)]
-        words += ["--size", str(max(shoot.clips.size)), "--no-report"]
+        words += ["--size", str(DEPTH_SIZE), "--no-report"]
     else:
         words += ["-o", str(out / "rig.json")]
     if shoot.lenses != "unknown":
-        for name, views in zip("ab", read_filmed(clips).views, strict=True):
+        for name, views in zip("ab", read_clip(clips).views, strict=True):
             factor = WRONG_FOCAL if shoot.lenses == "wrong" else 1.0
             K = views[0].camera.K * np.array([factor, factor, 1.0])
             write_intrinsics(out / f"lens_{name}.json", replace(views[0].camera, K=K))

@@ -5,12 +5,14 @@ from pathlib import Path
 import pytest
 
 SLOW_FILES = (
+    "test_benchmarks.py",
     "test_calibration.py",
     "test_calibration_shared.py",
     "test_demo.py",
     "test_frames.py",
     "test_machine.py",
     "test_places.py",
+    "test_processes.py",
     "test_report_browser.py",
     "test_run.py",
     "test_run_verdict.py",

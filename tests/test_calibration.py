@@ -92,8 +92,8 @@ def test_cameras_of_every_frame_are_found_kept_and_the_same_again(
     # killed during the last step: the others are not done again, and the result has the same bits
     (kept,) = tmp_path.iterdir()
     (kept / "motion.bin").write_bytes((kept / "motion.bin").read_bytes()[:100])
-    monkeypatch.setattr("wideflow.calibration.solution.dense_matches", None)
-    monkeypatch.setattr("wideflow.calibration.solution.sparse_matches", None)
+    monkeypatch.setattr("wideflow.calibration.sightings.matches.dense_matches", None)
+    monkeypatch.setattr("wideflow.calibration.sightings.matches.sparse_matches", None)
     again = calibrate(*opened(folder), truth.cameras, QUICK, tmp_path)
     for one, two in zip(found.rig.frames, again.rig.frames, strict=True):
         assert (one.views[0].cam_from_world == two.views[0].cam_from_world).all()

@@ -20,8 +20,8 @@ from wideflow.errors import InputError
 from wideflow.files.fingerprint import fingerprint
 from wideflow.geometry import baseline, project, world_to_camera
 from wideflow.geometry.features import Features, match_features
+from wideflow.storage.parts import Parts
 from wideflow.storage.place import Place
-from wideflow.storage.steps import Steps
 from wideflow.types import RigFrame, View
 from wideflow.verdict import findings_from
 from wideflow.video.state import video_state
@@ -162,6 +162,7 @@ BASE = CalibrationReport(50, (50, 50), 0.4, 0.3, 900, 200.0, 12.0, (1.0,), (12.0
         ({"ray_angle": 0.4}, "weak", "farther apart"),
         ({"reprojection_error_median": 3.0}, "weak", "3.0 px"),
         ({"focal_lengths": (600.0, 9000.0)}, "poor", "camera B"),
+        ({"focal_lengths": (85.0, 600.0)}, "poor", "camera A, 85 px"),  # 150 degrees of view
         (
             {"focal_lengths": (600.0, 1100.0), "focal_spread": (0.01, 0.2), "intrinsics_source": FOUND},
             "poor",
@@ -203,12 +204,12 @@ def test_steps_are_kept_until_something_changes(tmp_path: Path) -> None:
     (tmp_path / "a.mp4").touch()
     assert key != fingerprint(video_state(videos), {"size": 3}, np.arange(4))
     runs = []
-    work = Steps(Place(tmp_path / "work"), key)
+    work = Parts(Place(tmp_path / "work"), key)
     for _ in range(2):
-        assert work.step("x", lambda: runs.append(1) or {"v": np.arange(3)})["v"].tolist() == [0, 1, 2]
+        assert work.part("x", lambda: runs.append(1) or {"v": np.arange(3)})["v"].tolist() == [0, 1, 2]
     assert len(runs) == 1
     (tmp_path / "work" / key / "x.bin").write_bytes(b"PK half")
-    assert work.step("x", lambda: {"v": np.ones(1)})["v"].tolist() == [1]
+    assert work.part("x", lambda: {"v": np.ones(1)})["v"].tolist() == [1]
 
 
 def test_frames_are_a_slice() -> None:

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from wideflow.calibration.sightings.keys import Keys, number_poses, stands_still
 from wideflow.calibration.sightings.tracks import Tracks, join_tracks
-from wideflow.calibration.solving.bundle import Bundle, adjust, joined, parted, resect, residuals
+from wideflow.calibration.solving.bundle import Bundle, adjust, deviations, joined, parted, resect, residuals
 from wideflow.calibration.solving.lens import LensPrior
 from wideflow.calibration.solving.moments import solve_moments
 from wideflow.calibration.solving.spread import left_out
@@ -110,6 +110,47 @@ def test_a_camera_is_placed_by_points(bundle: tuple[Bundle, Bundle]) -> None:
     pose, off = resect(LENS[1], true.poses[7], true.points, true.xy[own], np.ones(np.count_nonzero(own)), 1.0)
     assert pose == pytest.approx(true.poses[5], abs=0.01)
     assert np.median(off) < 0.3
+
+
+def few(bundle: Bundle, count: int) -> Bundle:
+    """The same with its first points only."""
+    kept = bundle.point < count
+    rest = {name: getattr(bundle, name)[kept] for name in ("pose", "point", "xy", "weight")}
+    return replace(bundle, points=bundle.points[:count], **rest)
+
+
+def test_deviations_are_those_of_lenses_found_again_and_again(bundle: tuple[Bundle, Bundle]) -> None:
+    true = few(bundle[0], 150)
+    clean = np.concatenate([pixels(LENS[n % 2], true.poses[n], true.points) for n in range(2 * KEYS)])
+    order = np.lexsort((true.point, true.pose))
+    rng, off = np.random.default_rng(5), []
+    for _ in range(12):
+        xy = true.xy.copy()
+        xy[order] = clean + rng.normal(0, 0.3, clean.shape)
+        off.append((adjust(replace(true, xy=xy), 5.0, 15, 0.3).lenses - LENS).ravel())
+    lenses, _ = deviations(true, 5.0, 0.3)
+    assert lenses.shape == (8, 2, 4)
+    whitened = np.linalg.solve(lenses.reshape(8, 8).T, np.transpose(off))
+    assert 0.75 < np.sqrt(np.mean(whitened**2)) < 1.3
+    assert (deviations(true, 5.0, 0.9)[0][0, 0, 0] / lenses[0, 0, 0]) == pytest.approx(3, rel=0.1)
+
+
+def test_poses_follow_the_deviations_of_the_lenses(bundle: tuple[Bundle, Bundle]) -> None:
+    best = adjust(few(bundle[0], 150), 5.0, 30, 0.3)
+    lenses, poses = deviations(best, 5.0, 0.3)
+    step = int(np.argmax(np.abs(lenses[:, 0, 0])))
+    held = replace(best, lenses=best.lenses + lenses[step], spread=np.zeros((2, 4)))
+    moved = adjust(held, 5.0, 30, 0.3, 1e-9).poses
+    turned = Rotation.from_matrix(moved[:, :, :3] @ best.poses[:, :, :3].swapaxes(1, 2)).as_rotvec()
+    assert np.abs(turned).max() > 1e-4
+    assert turned == pytest.approx(poses[step, :, :3], abs=0.1 * np.abs(turned).max())
+
+
+def test_known_lenses_leave_nothing_open(bundle: tuple[Bundle, Bundle]) -> None:
+    known = replace(few(bundle[0], 50), spread=np.zeros((2, 4)))
+    lenses, poses = deviations(known, 1.0, 0.3)
+    assert lenses.shape == (0, 2, 4)
+    assert poses.shape == (0, 2 * KEYS, 6)
 
 
 def filmed(moving: float, speed: float) -> tuple[dict, Tracks, Keys, np.ndarray, np.ndarray]:

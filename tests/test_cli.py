@@ -120,6 +120,37 @@ def test_what_goes_wrong_outside_is_one_sentence(
     assert capsys.readouterr().err == sentence
 
 
+@pytest.mark.parametrize("megabytes", [300, 500, 700, 1100, 1900])
+def test_little_address_space_is_one_sentence(megabytes: int, tmp_path: Path) -> None:
+    pytest.importorskip("resource", reason="needs limits of processes")
+    code = (
+        f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({megabytes * 10**6},) * 2)\n"
+        "import sys; from wideflow.cli import main; sys.exit(main(['run', 'a.mp4', 'b.mp4', '-o', 'out']))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
+    assert f"only {megabytes / 1000:.1f} GB of address space are allowed here" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ImportError("libx.so: failed to map segment from shared object"),
+        RuntimeError("can't start new thread"),
+        MemoryError(),
+    ],
+)
+def test_libraries_without_memory_are_one_sentence(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("wideflow.cli.app._run", fail)
+    assert main(["view", "x"]) == 2
+    assert "there is not enough memory" in capsys.readouterr().err
+
+
 def test_a_mistake_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wideflow.cli.synth.render", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):

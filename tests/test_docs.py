@@ -18,7 +18,7 @@ from result_scenes import perfect_result
 from wideflow.evaluate import run_dataset
 from wideflow.evaluate.datasets.sample import Sample
 from wideflow.evaluate.experiments import ablation, contamination, failures, initialisation, sequence
-from wideflow.evaluate.stages import STAGES, StageResult
+from wideflow.evaluate.run_stages import MEASURED, StageResult
 from wideflow.evaluate.video import track
 from wideflow.evaluate.video.found import Nothing
 from wideflow.files import write_flow
@@ -53,9 +53,9 @@ def shortened(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     def stages(sample: Sample, config: Any, stage: str = "all") -> list[StageResult]:
         found = [
             StageResult(s, sample.stereo, sample.optical, sample.loop, sample.depth, sample.motion)
-            for s in STAGES
+            for s in MEASURED
         ]
-        return found if stage == "all" else [found[STAGES.index(stage)]]
+        return found if stage == "all" else [found[MEASURED.index(stage)]]
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("wideflow.cli.synth.render", copy)

@@ -16,15 +16,16 @@ from evaluation_sets import constant, sheet, write_kitti, write_middlebury_stere
 from wideflow.cli import evaluate as command
 from wideflow.cli import main
 from wideflow.config import Config, MatchConfig
-from wideflow.evaluate import experiments, run_dataset, stages
+from wideflow.evaluate import experiments, run_dataset
+from wideflow.evaluate import run_stages as stages
 from wideflow.evaluate.datasets import DATASETS
 from wideflow.evaluate.datasets.handheld import handheld_samples
 from wideflow.evaluate.datasets.sample import Sample
 from wideflow.evaluate.experiments import ablation, contamination, failures, sequence
 from wideflow.evaluate.experiments import initialisation as start
 from wideflow.evaluate.experiments.contamination import Contamination
+from wideflow.evaluate.run_stages import MEASURED, StageResult, run_stages
 from wideflow.evaluate.score_sample import score_sample
-from wideflow.evaluate.stages import STAGES, StageResult, run_stages
 from wideflow.files import write_flow, write_image
 from wideflow.synth import SynthConfig, render
 from wideflow.synth.suite import suite
@@ -47,14 +48,14 @@ def guessed(monkeypatch: pytest.MonkeyPatch) -> list[Sample]:
     def run(sample: Sample, config: Config, stage: str = "all") -> list[StageResult]:
         seen.append(sample)
         results = []
-        for name, error in zip(STAGES, (4, 2, 1), strict=True):
+        for name, error in zip(MEASURED, (4, 2, 1), strict=True):
             shift = np.float32([error, 0])
             flows = [
                 None if flow is None else flow + shift
                 for flow in (sample.stereo, sample.optical, sample.loop)
             ]
             results.append(StageResult(name, *flows, sample.depth, sample.motion, ~sample.seen("stereo")))
-        return results if stage == "all" else [results[STAGES.index(stage)]]
+        return results if stage == "all" else [results[MEASURED.index(stage)]]
 
     for module in (run_dataset, sequence, start, contamination, failures):
         monkeypatch.setattr(module, "run_stages", run)
@@ -81,7 +82,7 @@ def test_a_data_set_after_each_stage_and_compared_with_before(
     assert main(words) == 0
     rows = rows_of(tmp_path / "out")
     assert [(row["scene"], row["stage"]) for row in rows[:4]] == [
-        *(("one 0", stage) for stage in STAGES),
+        *(("one 0", stage) for stage in MEASURED),
         ("one 1", "match"),
     ]
     assert [row["stereo_bad3"] for row in rows[:3]] == [100, 0, 0]
@@ -103,7 +104,7 @@ def test_a_data_set_after_each_stage_and_compared_with_before(
 def test_the_stages_themselves(scenes: Path) -> None:
     sample = handheld_samples(scenes / "two")[0].load()
     results = run_stages(sample, Config())
-    assert [result.stage for result in results] == list(STAGES)
+    assert [result.stage for result in results] == list(MEASURED)
     for result in results:
         row = score_sample(sample, result)
         assert row["stereo_bad3"] < 60
@@ -174,7 +175,9 @@ def test_errors_over_a_sequence(
     means = {row["stage"]: row for row in rows if row["scene"] == "mean"}
     assert means["match"]["rmse"] > means["fill"]["rmse"] > means["refine"]["rmse"] > 0.5
     assert ("falls from stage to stage" in told) == sequence.falls(rows)
-    falling = [{"scene": "a", "stage": s, "mae_d": float(e)} for s, e in zip(STAGES, (3, 2, 1), strict=True)]
+    falling = [
+        {"scene": "a", "stage": s, "mae_d": float(e)} for s, e in zip(MEASURED, (3, 2, 1), strict=True)
+    ]
     assert sequence.falls(falling)
     assert not sequence.falls([falling[1] | {"stage": "match"}, falling[0] | {"stage": "fill"}, falling[2]])
 

@@ -154,7 +154,7 @@ def test_the_scale_of_a_clip_is_that_of_what_is_trusted(tmp_path: Path) -> None:
 
 
 def write_result(out: Path, frames: tuple[int, ...], lens: Camera, more: dict[str, np.ndarray]) -> None:
-    """A folder of `wideflow run` with the truth in it, made with a lens that was found."""
+    """A folder of `wideflow run` with the truth in it, made with a lens that was found; B is a frame late."""
     ideal = ideal_camera(lens)
     cameras = ideal, replace(ideal, name="b")
     store = Store.create(Place(out), len(frames), cameras)
@@ -166,7 +166,7 @@ def write_result(out: Path, frames: tuple[int, ...], lens: Camera, more: dict[st
     for name, pair in (("rig.json", cameras), ("filmed.json", (lens, replace(lens, name="b")))):
         moments = []
         for frame in frames:
-            a, b = (View(camera, view(frame).cam_from_world) for camera in pair)
+            a, b = (View(pair[c], view(frame - c, c).cam_from_world) for c in (0, 1))
             moments.append(RigFrame(frame, (0.0, 0.0), (a, b)))
         write_rig(out / name, Rig(pair, tuple(moments)))
 
@@ -176,8 +176,12 @@ def test_a_result_is_read_through_the_lens_that_was_found(tmp_path: Path) -> Non
     lens = view(0, k1=-0.2).camera
     confidence = np.full((HEIGHT, WIDTH), 0.9, np.float32)
     write_result(tmp_path / "right", (0, 1, 4), lens, {"confidence": confidence})
+    (tmp_path / "right" / "summary.json").write_text(
+        json.dumps({"sync": {"offset_seconds": 1 / 30, "confidence": 1.0}})
+    )
     rows = score(clip, tmp_path / "right", tmp_path / "out")
     assert rows["all"]["off1"] == 0
+    assert max(rows["all"][name] for name in ("rotation", "direction", "focal")) < 1e-4
     assert rows["confidence > 0.8"]["share"] == 87.5  # the sky has no depth
     # pictures made with another lens have the box elsewhere
     write_result(tmp_path / "wrong", (0, 1, 4), view(0, k1=0.2).camera, {})

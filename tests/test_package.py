@@ -1,7 +1,13 @@
 """The package itself: what it offers, and what importing it costs."""
 
+import ast
+import re
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from itertools import chain
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +36,41 @@ def test_help_loads_nothing_heavy_but_its_own_colours() -> None:
 
 def test_the_check_above_can_fail() -> None:
     assert "numpy" in loaded_after("from wideflow import Camera")
+
+
+def imported_from_elsewhere(code: str) -> set[str]:
+    """Top packages that a module imports, anywhere in it, beside its own and Python's."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.add(node.module or "")
+    return {name.partition(".")[0] for name in names} - {"wideflow", *sys.stdlib_module_names}
+
+
+def test_what_is_imported_is_declared() -> None:
+    home = Path(wideflow.__file__).parent
+    project = tomllib.loads((home.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = chain.from_iterable(
+        needs for extra, needs in project["optional-dependencies"].items() if extra not in ("dev", "docs")
+    )
+    declared = {_plain(need) for need in (*project["dependencies"], *extras)}
+    brings = packages_distributions()
+    for path in home.rglob("*.py"):
+        for name in imported_from_elsewhere(path.read_text(encoding="utf-8")):
+            assert declared & {_plain(each) for each in brings.get(name, [name])}, f"{name} in {path}"
+
+
+def _plain(requirement: str) -> str:
+    """The name of a distribution as all of them can be compared."""
+    return re.sub(r"[-_.]+", "-", re.split(r"[\s<>=!~;\[]", requirement)[0]).lower()
+
+
+def test_an_import_within_a_function_counts() -> None:
+    assert imported_from_elsewhere("def f():\n    from numcodecs import blosc\nimport os.path") == {
+        "numcodecs"
+    }
 
 
 def test_all_names_are_there() -> None:

@@ -140,7 +140,7 @@ def test_a_large_result_is_thinned_and_says_so(folder: Path) -> None:
 
 def test_names_and_settings_cannot_become_markup(tmp_path: Path, folder: Path) -> None:
     evil = "<script>alert(1)</script>"
-    for name in ("result.zarr", "rig.json", "timings.json"):
+    for name in ("result.zarr", "checksums", "rig.json", "timings.json"):
         (tmp_path / name).symlink_to(folder / name)
     summary = json.loads((folder / "summary.json").read_text())
     summary["inputs"] = {"a": evil + ".mp4", "b": '"><img src=x onerror=alert(2)>'}
@@ -157,7 +157,7 @@ def test_names_and_settings_cannot_become_markup(tmp_path: Path, folder: Path) -
 
 
 def test_the_report_shows_the_verdict_of_the_run_and_no_other(tmp_path: Path, folder: Path) -> None:
-    for name in ("result.zarr", "rig.json"):
+    for name in ("result.zarr", "checksums", "rig.json"):
         (tmp_path / name).symlink_to(folder / name)
     summary = json.loads((folder / "summary.json").read_text())
     kept = Verdict((Finding("Calibration", "poor", "The cameras contradict each other.", "Give --rig."),))
@@ -175,7 +175,7 @@ def test_the_report_shows_the_verdict_of_the_run_and_no_other(tmp_path: Path, fo
 
 @pytest.mark.parametrize("summary", [{}, {"sync": None, "calibration": 3, "truth": [], "inputs": "a"}])
 def test_a_result_without_a_story_still_has_a_report(summary: dict, tmp_path: Path, folder: Path) -> None:
-    for name in ("result.zarr", "rig.json"):
+    for name in ("result.zarr", "checksums", "rig.json"):
         (tmp_path / name).symlink_to(folder / name)
     (tmp_path / "summary.json").write_text(json.dumps(summary))
     page = Path(write_report(tmp_path)).read_text()

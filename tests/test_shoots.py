@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.shoot_list import Shoot, choose, shoots
-from benchmarks.shoot_score import Filmed, read_filmed, score_cameras, score_depth
+from benchmarks.shoot_score import score_cameras, score_depth
 from benchmarks.shoot_table import is_wrong, put_into, summary, table
 from benchmarks.shoots import main, render_clips, run_shoot
 
 from result_scenes import put_moment
 from wideflow.files import write_rig
 from wideflow.geometry import ideal_camera
-from wideflow.handheld import read_truth, write_truth
+from wideflow.handheld import Clip, read_clip, read_truth, write_truth
 from wideflow.storage.place import Place
 from wideflow.storage.result import Result
 from wideflow.storage.store import Store
@@ -34,7 +34,7 @@ def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / shoot.folder
 
 
-def true_rig(truth: Filmed) -> Rig:
+def true_rig(truth: Clip) -> Rig:
     frames = []
     for t in (4, 5):
         views = truth.views[0][t], truth.views[1][truth.partner(t, truth.offset)]
@@ -52,7 +52,7 @@ def moved(frame: RigFrame, turn: float, stretch: float, focal: float) -> RigFram
 
 
 def test_scores_of_cameras_are_the_errors_they_have(clips: Path) -> None:
-    truth = read_filmed(clips)
+    truth = read_clip(clips)
     assert truth.partner(4, 0.1) == round((4 / 30 - 0.1) * 24)
     rig = true_rig(truth)
     sync = {"offset_seconds": 0.1 + 0.004, "confidence": 0.9}
@@ -72,7 +72,7 @@ def test_scores_of_cameras_are_the_errors_they_have(clips: Path) -> None:
 
 def test_scores_of_depth_are_shares_of_trusted_pixels_up_to_scale(clips: Path, tmp_path: Path) -> None:
     """Of 96 columns 40 are sure and 72 trusted; 20 are off by 3 %, 12 by a factor, 4 have no true depth."""
-    truth = read_filmed(clips)
+    truth = read_clip(clips)
     filmed = true_rig(truth)
     a, b = (ideal_camera(camera) for camera in filmed.cameras)
     frames = [

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from unittest.mock import patch
 
@@ -16,14 +17,16 @@ import numpy as np
 import pytest
 import xarray
 
-from faults.injection import Fault, FaultyDisk, injected
+from faults.injection import Fault, FaultyDisk, Killed, injected
 from faults.machine import spoil
-from faults.quick_job import Wish, run_quickly, served
+from faults.quick_job import Wish, quick_step, run_quickly, served
 from faults.trial import check_served, scratch, suffer, whole
 from wideflow.cli import main
 from wideflow.errors import DamagedError, FileError, InputError
 from wideflow.files.disk import TEMPORARY
+from wideflow.pipeline.outputs import write_step
 from wideflow.storage import place as place_module
+from wideflow.storage.checked_files import find_file, write_files
 from wideflow.storage.packed import pack, unpack
 from wideflow.storage.place import Place
 from wideflow.storage.result import Result
@@ -146,7 +149,16 @@ def test_a_shorter_run_that_is_killed_costs_nothing_of_the_longer() -> None:
 
 @pytest.mark.parametrize("how", ["flip", "cut", "empty", "remove"])
 @pytest.mark.parametrize(
-    "what", ["result.zarr/depth/c/1", "result.zarr/picture_a/c/0", "checksums/000001", "rig"]
+    "what",
+    [
+        "result.zarr/depth/c/1",
+        "result.zarr/picture_a/c/0",
+        "checksums/000001",
+        "rig",
+        "filmed",
+        "summary",
+        "timings",
+    ],
 )
 def test_damage_is_noticed_named_and_mended(how: str, what: str, out: Path) -> None:
     path = next(path for path in sorted(out.rglob("*")) if path.is_file() and what in str(path))
@@ -157,10 +169,12 @@ def test_damage_is_noticed_named_and_mended(how: str, what: str, out: Path) -> N
         with pytest.raises(DamagedError, match=r"depth of moment 1 .*start the run again"):
             Result(out).depth(1)
         assert Result(out).depth(0).shape == (6, 8)  # the rest is still there
+    if what in ("summary", "timings"):
+        with pytest.raises(DamagedError, match=rf"{what}\.json' is (damaged|missing); start the run again"):
+            getattr(Result(out), what)
     said = run_again(out)
-    assert (
-        "rig" in what or (how == "remove" and "checksums" in what) or any("damaged" in each for each in said)
-    )
+    if "/" in what and not (how == "remove" and "checksums" in what):
+        assert any("damaged" in each for each in said)
     assert main(["check-result", str(out), "-q"]) == 0
 
 
@@ -170,6 +184,47 @@ def test_damaged_work_is_computed_again(how: str, out: Path) -> None:
         if path.is_file():
             spoil(path, how, random.Random(path.name))
     run_again(out, Wish(iterations=2))
+
+
+@pytest.mark.parametrize("how", ["flip", "cut", "empty", "remove"])
+def test_check_result_lists_damaged_work_too(how: str, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check-result", str(out)]) == 0
+    assert "work" not in capsys.readouterr().out
+    spoil(next((out / "work/match_stereo").glob("000001.*.bin")), how, random.Random(1))
+    assert main(["check-result", str(out)]) == 0  # the result itself is whole
+    said = capsys.readouterr().out
+    assert said.count("work/match_stereo/000001.") == 1
+    assert "the result does not need it, and a run that does computes it again" in said
+    run_again(out, Wish(seed=1))
+    assert main(["check-result", str(out)]) == 0
+    assert "work" not in capsys.readouterr().out
+
+
+def test_files_are_checked_at_every_moment_of_their_writing(folder: Path) -> None:
+    for at in range(40):
+        with scratch() as own:
+            place = Place(own)
+            write_files(place, {"summary.json": b"{}", "timings.json": b"{}"})
+            with injected("kill", at) as fault, suppress(Killed):
+                write_files(place, {"summary.json": b'{"a": 1}', "rig.json": b"rig"})
+            assert find_file(place, "summary.json") in (b"{}", b'{"a": 1}')
+            assert find_file(place, "timings.json") == b"{}"
+            (own / "summary.json").write_bytes(b'{"a": 2}')
+            with pytest.raises(DamagedError):
+                find_file(place, "summary.json")
+    assert fault.happened == ""  # the last one came to its end
+
+
+def test_a_step_of_two_frames_replaces_the_story_of_a_run(folder: Path) -> None:
+    with patch("wideflow.pipeline.outputs.take_over", side_effect=FileError("ended here")):
+        run_quickly(WISH, folder / "out")
+        (folder / "out/report.html").write_text("of the run")
+        with pytest.raises(FileError, match="ended here"):
+            write_step(folder / "out", quick_step())
+    assert not (folder / "out/report.html").exists()
+    write_step(folder / "out", quick_step())
+    assert Result(folder / "out").summary == {}
+    assert main(["check-result", str(folder / "out"), "-q"]) == 0
 
 
 def test_check_result_lists_what_is_wrong(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -185,9 +240,25 @@ def test_check_result_lists_what_is_wrong(out: Path, capsys: pytest.CaptureFixtu
     assert main(["check-result", str(out / "nothing")]) == 2
 
 
-def test_an_empty_name_is_not_the_root_of_the_disk(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "a.mp4", "b.mp4", "-o", ""]) == 2
-    assert "empty" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "a.mp4", "b.mp4", "-o", ""],
+        ["run", "a.mp4", "b.mp4", "--out="],
+        ["demo", "-o", ""],
+        ["synth", ""],
+        ["export", "out", "--to", "ply", "-o", ""],
+    ],
+)
+def test_an_empty_name_is_neither_the_root_of_the_disk_nor_this_folder(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert "is empty; give a name" in said
+    assert said.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
     with pytest.raises(FileError, match="empty"):
         Place("")
 
@@ -250,6 +321,22 @@ def test_work_is_discarded_if_asked_for(folder: Path) -> None:
     assert list((folder / "out" / "work").rglob("*.bin")) == []
 
 
+def test_a_moment_that_is_removed_meanwhile_is_told(folder: Path) -> None:
+    put = Store.put
+
+    def late(self: Store, slot: str, t: int, *values: object) -> None:
+        put(self, slot, t, *values)
+        if (slot, t) == ("moment", 1):  # a worker of an earlier run wakes up
+            self.forget("moment", 0)
+
+    with (
+        patch.object(Store, "put", late),
+        pytest.raises(FileError, match=r"moment 0 of .* is missing, though"),
+    ):
+        run_quickly(WISH, folder / "out")
+    run_again(folder / "out")
+
+
 def test_too_little_disk_is_told_at_the_start(folder: Path) -> None:
     with patch.object(Place, "free", lambda self: 1000), pytest.raises(FileError) as error:
         run_quickly(WISH, folder / "out")
@@ -310,6 +397,28 @@ def test_worker_processes_end_with_their_parent(tmp_path: Path) -> None:
     assert children
     _, alive = psutil.wait_procs(children, timeout=20)
     assert alive == []
+
+
+def test_a_run_that_is_told_to_end_leaves_no_lock_and_no_process(tmp_path: Path) -> None:
+    code = (
+        "import subprocess, sys, time\n"
+        "from wideflow.cli import main\n"
+        "from wideflow.pipeline import run\n"
+        "def plan(*_):\n    print('ready', flush=True); time.sleep(60)\n"
+        "run.make_plan = plan\n"
+        "sys.exit(main(['run', 'a.mp4', 'b.mp4', '-o', 'out', '-q']))\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().strip() == b"ready"
+        assert (tmp_path / "out/lock").exists()
+        process.terminate()
+        assert process.wait(60) == 143
+        assert process.stderr.read() == b"wideflow: ended by a signal\n"
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [".lock", "log.txt"]
 
 
 def test_workers_that_cannot_start_are_one_sentence(tmp_path: Path) -> None:

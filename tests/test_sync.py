@@ -20,7 +20,7 @@ from wideflow.sync.epipolar import crossings
 from wideflow.sync.fit import robust_line
 from wideflow.sync.fundamental import fit_fundamental
 from wideflow.sync.picture_match import PictureMatch
-from wideflow.sync.sound import RATE, match_sound
+from wideflow.sync.sound import RATE, SoundMatch, match_sound
 from wideflow.sync.votes import Votes, count_votes
 from wideflow.video.write import write_video
 
@@ -282,6 +282,29 @@ def test_geometry_corrects_what_the_way_of_sound_explains(
     found = synchronise(a, b)
     assert found.method == method
     assert abs(found.offset_seconds - (1 + late * (method != "sound"))) < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("heard", "apart", "method", "trusted"),
+    [
+        (0.3, 0.02, "sound and movement", True),  # two witnesses that know nothing of each other
+        (0.3, 0.07, "sound", False),  # two frames apart: they contradict each other
+        (0.05, 0.02, "sound and movement", False),  # sound that says nothing may be met by luck
+    ],
+)
+def test_sound_and_pictures_that_agree_confirm_each_other(
+    heard: float, apart: float, method: str, trusted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tracks = [plain_clip(tmp_path / f"{name}.mp4", 60, hiss(bursts(2, 9), 1, 0.005)) for name in "ab"]
+    where = "wideflow.sync.offset."
+    monkeypatch.setattr(where + "match_sound", lambda a, b: SoundMatch(0.2, 1.0, heard, ("bands",)))
+    monkeypatch.setattr(
+        where + "match_pictures", lambda *_: PictureMatch(0.2 + apart, "movement", 0.02, ("few rivals",))
+    )
+    found = synchronise(*tracks)
+    assert (found.method, found.offset_seconds) == (method, 0.2)
+    assert (found.confidence > 0.5) == trusted
+    assert (found.reasons == ()) == trusted
 
 
 def test_measured_sound() -> None:

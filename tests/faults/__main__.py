@@ -2,7 +2,8 @@
 
     python -m faults [--share 1.0] [--kills 1000] [--sequences 500]
 
-``--share`` of the operations are tried, evenly spaced; 1 means every one of them, with every kind of fault.
+``--share`` of the operations are tried, evenly spaced; 1 means every one of them, with every kind of fault,
+and 0 none.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     logging.getLogger("wideflow").propagate = False
-    for workers in (False, True):
+    for workers in (False, True) if asked.share > 0 else ():
         _every_operation(asked.share, FAULTS, workers)
         _every_operation_remotely(asked.share, ("kill", "fail"), workers)
     _random_kills(asked.kills, random.Random(asked.seed))

@@ -20,6 +20,7 @@ from wideflow.config import Config
 from wideflow.pipeline import run as run_module
 from wideflow.pipeline.job import Job
 from wideflow.pipeline.step import order
+from wideflow.pipeline.step.in_memory import Step
 from wideflow.pipeline.step.values import FilledFlow, LastMoment, MatchedFlow, Pictures, RefinedFlows
 from wideflow.pipeline.tasks import do
 from wideflow.pipeline.tasks.plan import Plan
@@ -175,6 +176,13 @@ def run_quickly(wish: Wish, out: Path | str, workers: str | None = None) -> Resu
     silent = lambda *_: None  # noqa: E731
     with quick_stages(wish), patch.object(run_module, "make_plan", lambda *_: (plan, found)):
         return run_module.run_job(job, None, workers, False, silent)
+
+
+def quick_step() -> Step:
+    """What `wideflow frames` computes of four pictures."""
+    first, last = (_pictures(lambda t=t: (np.uint8([t]), np.uint8([t])), None) for t in range(2))
+    scenes = _scene(SceneFlow, 1)(first), _scene(LastMoment, 1)(last)
+    return Step(*scenes, (first, last), make_plan(Wish(moments=2), "").rig)
 
 
 def served(out: Path | str) -> dict[str, bytes]:

@@ -130,6 +130,8 @@ def test_a_run_that_lost_its_lock_writes_nothing_more(bucket: str) -> None:
     with patch.object(Place, "write", write), pytest.raises(FileError, match="has taken over"):
         run_quickly(WISH, out)
     assert place.names("lock") == ["000002.json"]
+    assert [name for name in place.names("work/stereo") if name.endswith(".json")] == []
+    assert not place.exists("timings.json")
     assert "depth 0" not in served(out)
     place.remove("lock/000002.json")
     run_quickly(WISH, out)

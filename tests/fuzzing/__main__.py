@@ -1,28 +1,33 @@
 """``make fuzz``: malformed files for all readers, in processes of their own, until the time is over.
 
-    python -m fuzzing [--minutes 480] [--only NAME] [--seed 0]
+    python -m fuzzing [--minutes 480] [--only NAME] [--seed 0] [--lanes N] [--blind]
 
-A process that crashes, takes longer than 5 s for a file, or more than 1 GB beyond what it had, is reported
-with the file, which is kept in ``tests/fuzzing/corpus``.
+With atheris, where it is installed, files that reach new lines of ours are changed further; without it, or
+with ``--blind``, all changes start from valid files. A process that crashes, takes longer than 5 s for a
+file, or more than 1 GB beyond what it had, is reported with the file, which is kept in
+``tests/fuzzing/corpus``.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
-import multiprocessing
+import importlib.util
+import os
 import random
 import sys
+import tempfile
 import time
-import traceback
+from collections.abc import Callable
+from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from fuzzing.mutate import mutated
-from fuzzing.targets import CORPUS, Target, targets
-from fuzzing.trial import LONGEST, MOST_MEMORY, try_file
+from fuzzing import batches
+from fuzzing.targets import Target, targets
 
-_BATCH = 40  # files that a process is given before another reader has its turn
+# a reader's name, the reader, a seed: how many files it was given, and what went wrong
+Turn = Callable[[str, Target, int], tuple[int, str | None]]
+_LONGEST_TURN, _SHORTEST_TURN = 60, 4  # seconds
 
 
 def main() -> int:
@@ -30,79 +35,52 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=480)
     parser.add_argument("--only", default="")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--lanes", type=int, default=os.cpu_count() or 1, help="processes at a time")
+    parser.add_argument("--blind", action="store_true", help="without atheris")
     asked = parser.parse_args()
     chosen = {name: target for name, target in targets().items() if asked.only in name}
-    chance, counts, found = random.Random(asked.seed), dict.fromkeys(chosen, 0), 0
-    names = [name for name, target in chosen.items() for _ in range(target.weight)]
-    end = time.monotonic() + 60 * asked.minutes
-    while time.monotonic() < end:
-        name = chance.choice(names)
-        counts[name] += _BATCH
-        problem = _batch(name, chosen[name], chance.randrange(2**32))
-        if problem is not None:
-            found += 1
-            print(f"{name}: {problem}", flush=True)
-    print(f"{sum(counts.values())} files, {found} found: {counts}")
+    begun = time.monotonic()
+    end, pipes = begun + 60 * asked.minutes, []
+    with tempfile.TemporaryDirectory() as folder:
+        turn = _way(asked.blind, 60 * asked.minutes * asked.lanes, chosen, Path(folder))
+        context = get_context("fork")
+        for lane in range(asked.lanes):
+            here, there = context.Pipe()
+            context.Process(target=_lane, args=(chosen, turn, asked.seed + lane, end, there)).start()
+            there.close()
+            pipes.append(here)
+        told = [pipe.recv() for pipe in pipes]
+    counts = {name: sum(each[name] for each, _ in told) for name in chosen}
+    total, found = sum(counts.values()), sum(problems for _, problems in told)
+    rate = total / (time.monotonic() - begun) * 60
+    print(f"{total} files, {rate:.0f} a minute, {found} found: {counts}")
     return int(found > 0)
 
 
-def _batch(name: str, target: Target, seed: int) -> str | None:
-    """Try some files in a process of their own; what went wrong, if anything did."""
-    context = multiprocessing.get_context("fork")
-    here, there = context.Pipe()
-    process = context.Process(target=_work, args=(target, seed, there))
-    process.start()
-    there.close()
-    content, said = b"", None
-    while True:
-        if not here.poll(120):
-            said = f"takes longer than {LONGEST} s"
-            break
-        try:
-            kind, content_or_words = here.recv()
-        except EOFError:
-            break
-        if kind == "file":
-            content = content_or_words
-        else:
-            said = content_or_words
-            break
-    process.join(5)
-    if said is None and process.exitcode not in (0, None):
-        said = f"ended the interpreter (exit code {process.exitcode})"
-    if process.is_alive():
-        process.kill()
-        process.join()
-    if said is None or said == "done":
-        return None
-    CORPUS.mkdir(exist_ok=True)
-    kept = CORPUS / f"{hashlib.sha256(content).hexdigest()[:12]}.{name.replace('/', '_').replace(' ', '_')}"
-    kept.write_bytes(content)
-    return f"{said}, kept as {kept.name}"
+def _way(blind: bool, seconds: float, chosen: dict[str, Target], folder: Path) -> Turn:
+    """How a reader is tried when it has its turn; all have theirs in the time that there is."""
+    if blind or importlib.util.find_spec("atheris") is None:
+        print("without atheris: every change starts from a valid file", flush=True)
+        return batches.blind
+    turns = sum(target.weight for target in chosen.values())
+    return batches.Guided(folder, min(_LONGEST_TURN, max(_SHORTEST_TURN, int(seconds / turns) - 3)))
 
 
-def _work(target: Target, seed: int, report: Connection) -> None:
-    import resource
-    import tempfile
-
-    chance = random.Random(seed)
-    seeds = target.seeds()
-    with tempfile.TemporaryDirectory() as folder:
-        for seed_file in seeds:  # what is imported on the way is no part of a trial
-            try_file(target, seed_file, Path(folder))
-    with open(f"/proc/{multiprocessing.current_process().pid}/statm") as file:
-        size = int(file.read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (size + MOST_MEMORY,) * 2)
-    with tempfile.TemporaryDirectory() as folder:
-        for _ in range(_BATCH):
-            content = mutated(chance.choice(seeds), chance)
-            report.send(("file", content))
-            try:
-                try_file(target, content, Path(folder))
-            except BaseException:
-                report.send(("wrong", traceback.format_exc(limit=-3)))
-                return
-    report.send(("done", "done"))
+def _lane(chosen: dict[str, Target], turn: Turn, seed: int, end: float, report: Connection) -> None:
+    """One turn after the other; tells how many files each reader was given, and how many went wrong."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # OpenCV and FFmpeg tell of every malformed picture
+    chance, counts, found = random.Random(seed), dict.fromkeys(chosen, 0), 0
+    names = [name for name, target in chosen.items() for _ in range(target.weight)]
+    turns: list[str] = []
+    while time.monotonic() < end:
+        turns = turns or chance.sample(names, len(names))  # everyone has a turn before anyone has another
+        name = turns.pop()
+        tried, problem = turn(name, chosen[name], chance.randrange(2**31))
+        counts[name] += tried
+        if problem is not None:
+            found += 1
+            print(f"{name}: {problem}", flush=True)
+    report.send((counts, found))
 
 
 if __name__ == "__main__":

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import random
 import struct
+from typing import Any
 
 _NUMBERS = (0, 1, -1, 127, 128, 255, 256, 2**15, 2**16 - 1, 2**31 - 1, -(2**31), 2**32 - 1, 2**63 - 1)
 _TEXTS = (
@@ -20,12 +23,37 @@ _TEXTS = (
 )
 
 
+_VALUES: tuple[Any, ...] = (
+    *(None, True, -1, 0, 1, 3, 2.5, 1e300, float("nan"), 2**31, 2**63, 10**30),
+    *("", "depth", "0" * 32, "../../x", "covariance", "\0", "x" * 5000, [], {}, [[]], [None] * 3, {"": 1}),
+)
+
+
 def mutated(content: bytes, chance: random.Random) -> bytes:
     """The content after one to six random changes."""
     data = bytearray(content)
     for _ in range(chance.choice((1, 1, 1, 2, 3, 6))):
         chance.choice(_CHANGES)(data, chance)
     return bytes(data)
+
+
+def shaken(content: bytes, chance: random.Random) -> bytes:
+    """JSON in which some values are others: it is still JSON, so that readers get to what it says."""
+    value = json.loads(content)
+    for _ in range(chance.choice((1, 1, 2, 4))):
+        value = _shake(value, chance)
+    return json.dumps(value).encode()
+
+
+def _shake(value: Any, chance: random.Random) -> Any:
+    if isinstance(value, dict | list) and value and chance.random() < 0.85:
+        key = chance.choice(list(value) if isinstance(value, dict) else range(len(value)))
+        if chance.random() < 0.15:
+            del value[key]
+        else:
+            value[key] = _shake(value[key], chance)
+        return value
+    return copy.deepcopy(chance.choice(_VALUES))
 
 
 def _flip(data: bytearray, chance: random.Random) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from fuzzing.mutate import mutated
 from fuzzing.targets import CORPUS, targets
 from fuzzing.trial import try_file
 
@@ -18,7 +17,7 @@ def test_malformed_files_are_refused(name: str, tmp_path: Path) -> None:
     (seed,) = target.seeds()
     try_file(target, seed, tmp_path)
     for _ in range(8):
-        try_file(target, mutated(seed, chance), tmp_path)
+        try_file(target, target.mutate(seed, chance), tmp_path)
 
 
 def test_what_was_found_once_stays_mended(tmp_path: Path) -> None:

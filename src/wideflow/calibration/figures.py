@@ -12,10 +12,11 @@ from scipy.spatial.transform import Rotation
 
 from wideflow.calibration.report import CalibrationReport, doubts_about, motion_of_rig
 from wideflow.calibration.sightings.keys import Keys
+from wideflow.calibration.sightings.matches import Pixels
 from wideflow.calibration.sightings.tracks import Tracks
 from wideflow.calibration.solving.bundle import NOISE, adjust, joined, residuals
 from wideflow.calibration.solving.lens import LensPrior
-from wideflow.calibration.solving.moments import Pixels, solve_moments
+from wideflow.calibration.solving.moments import solve_moments
 from wideflow.calibration.solving.world import World
 from wideflow.geometry import (
     fundamental_matrix,

@@ -13,20 +13,12 @@ from numpy.typing import NDArray
 from wideflow.calibration.figures import measure
 from wideflow.calibration.poses import scaled, smoothed, with_mean_baseline
 from wideflow.calibration.report import CalibrationReport
-from wideflow.calibration.sightings.keyframes import choose_keyframes, motion_of
-from wideflow.calibration.sightings.keys import Keys, number_poses, read_keys, stands_still
-from wideflow.calibration.sightings.tracks import Tracks, follow, join_tracks
+from wideflow.calibration.sightings.keyframes import choose_keyframes, motion_of_both
+from wideflow.calibration.sightings.keys import Keys, number_poses, read_keys
+from wideflow.calibration.sightings.matches import Matcher, Pixels, follow_matches, match_moments
+from wideflow.calibration.sightings.tracks import Tracks
 from wideflow.calibration.solving.lens import LensPrior, first_lenses
-from wideflow.calibration.solving.moments import (
-    FEWEST,
-    Matcher,
-    Moments,
-    Pixels,
-    at_time_of_a,
-    dense_matches,
-    solve_moments,
-    sparse_matches,
-)
+from wideflow.calibration.solving.moments import Moments, solve_moments
 from wideflow.calibration.solving.placing import place_frames, rig_of
 from wideflow.calibration.solving.spread import alternative_rigs
 from wideflow.calibration.solving.world import World, build_world
@@ -35,9 +27,8 @@ from wideflow.errors import CalibrationError, InputError
 from wideflow.files.fingerprint import fingerprint
 from wideflow.geometry import baseline
 from wideflow.progress import Progress, silent
-from wideflow.storage.packed import Arrays
+from wideflow.storage.parts import Parts
 from wideflow.storage.place import Place
-from wideflow.storage.steps import Steps
 from wideflow.storage.versions import made_by
 from wideflow.types import Camera, Rig
 from wideflow.video.read import Video
@@ -89,52 +80,32 @@ def calibrate(
     then one world of what stands still over time, which ties the moments together and tells the lenses; then
     every frame in it.
 
-    Parameters
-    ----------
-    a, b : Video
-        The two clips.
-    pairs : FramePairs
-        Frames filmed at the same time.
-    intrinsics : (Camera or None, Camera or None)
-        Known lenses; they are not changed.
-    config : CalibrateConfig, optional
-        Settings.
-    work : path, optional
-        Folder in which steps are kept, so that another run goes on where this one ends.
-    progress : callable, optional
-        Called with the work done, all the work, and what comes next.
-    matcher : callable, optional
-        Dense matches of two pictures; sparse ones alone without it.
-
-    Returns
-    -------
-    Calibration
-        Frames whose pose was not found are left out of the rig. The mean distance between the cameras is 1.
-
-    Raises
-    ------
-    CalibrationError
-        Too little that both cameras see, or that stands still.
+    All is as in `wideflow.calibrate`, but for ``matcher``, which gives the dense matches of two pictures;
+    without it there are sparse ones alone.
     """
     settings, report = config or CalibrateConfig(), progress or silent
     if len(pairs.a) == 0:
         raise InputError(f"'{a.path}' and '{b.path}' share no frames, so there is nothing to calibrate")
     videos, frames = (a, b), (np.asarray(pairs.a, np.int64), np.asarray(pairs.b, np.int64))
     prior = first_lenses(videos, intrinsics)
-    kept = Steps(
+    kept = Parts(
         None if work is None else Place(str(work)), _key(videos, frames, prior, settings, matcher is not None)
     )
-    motion = kept.step("motion", lambda: _motion(videos, frames, _part(report, 0, 10)))["motion"]
+    moved = kept.part("motion", lambda: {"motion": motion_of_both(videos, frames, _part(report, 0, 10))})
     keyframes = choose_keyframes(
-        motion, settings.spacing, settings.longest_gap, settings.fewest_keyframes, settings.most_keyframes
+        moved["motion"],
+        settings.spacing,
+        settings.longest_gap,
+        settings.fewest_keyframes,
+        settings.most_keyframes,
     )
     keyframes, grey = read_keys(videos, frames, keyframes, settings.size)
     if len(keyframes) == 0:
         raise InputError(f"no frame of '{a.path}' and '{b.path}' can be decoded; copy the videos again")
     keys = number_poses(keyframes, frames, grey, (False, False))
     late = getattr(pairs, "error", np.zeros(len(frames[0])))[keys.pairs]
-    matches, together = _matched(videos, keys, late, settings, matcher, kept, _part(report, 10, 60))
-    keys, tracks = _followed(videos, frames, keys, matches, settings, _part(report, 60, 70))
+    matches, together = match_moments(videos, keys, late, settings, matcher, kept, _part(report, 10, 60))
+    keys, tracks = follow_matches(videos, frames, keys, matches, settings, _part(report, 60, 70))
     report(70, 100, "the two cameras at each moment")
     moments = _solved(together, prior)
     report(75, 100, "one world of what stands still")
@@ -197,101 +168,6 @@ def _key(
 def _part(report: Progress, start: int, stop: int) -> Progress:
     """Progress of a step that takes the work from ``start`` to ``stop`` percent."""
     return lambda done, total, text: report(start + (stop - start) * done // max(total, 1), 100, text)
-
-
-def _motion(videos: tuple[Video, Video], frames: tuple[Ints, Ints], report: Progress) -> Arrays:
-    total, done = sum(len(np.unique(used)) for used in frames), 0
-
-    def step() -> None:
-        nonlocal done
-        done += 1
-        report(done, total, "following the motion of the cameras")
-
-    found = []
-    for video, used in zip(videos, frames, strict=True):
-        unique, inverse = np.unique(used, return_inverse=True)
-        moved = motion_of(video, unique, step)[inverse]
-        found.append(np.where(np.diff(used, prepend=-1) == 0, 0.0 * moved, moved))
-    return {"motion": np.maximum(*found)}
-
-
-def _matched(
-    videos: tuple[Video, Video],
-    keys: Keys,
-    late: NDArray[np.float64],
-    settings: CalibrateConfig,
-    matcher: Matcher | None,
-    kept: Steps,
-    report: Progress,
-) -> tuple[dict[int, Pixels], dict[int, Pixels]]:
-    """Matches between the cameras at some key moments, and the same with B's pixels at the time of A's.
-
-    ``late`` (K,) is by how many seconds B's picture was taken later than A's.
-    """
-    count = len(keys)
-    dense = _evenly(count, settings.dense_moments) if matcher else np.zeros(0, np.int64)
-    chosen = np.union1d(dense, _evenly(count, settings.sparse_moments)).tolist()
-    found: dict[int, Pixels] = {}
-    together: dict[int, Pixels] = {}
-    for number, key in enumerate(chosen):
-        report(number, len(chosen), "matching the two cameras at one moment")
-
-        def compute(key: int = key) -> Arrays:
-            both = None
-            if matcher is not None and key in dense:
-                here = int(keys.frames[0, key]), int(keys.frames[1, key])
-                both = dense_matches(videos, here, keys.grey[0][key], matcher)
-            if both is None or len(both[0]) < FEWEST:
-                sizes = videos[0].size, videos[1].size
-                both = sparse_matches(keys, key, sizes, settings.features)
-            one, two = both or (np.zeros((0, 2)), np.zeros((0, 2)))
-            then = at_time_of_a(videos[1], int(keys.frames[1, key]), keys.grey[1][key], two, float(late[key]))
-            return {"a": one, "b": two, "then": then}
-
-        arrays = kept.step(f"matches-{int(keys.pairs[key]):06d}", compute)
-        if len(arrays["a"]) >= FEWEST:
-            found[key], together[key] = (arrays["a"], arrays["b"]), (arrays["a"], arrays["then"])
-    if not found:
-        names = [str(video.path) for video in videos]
-        raise CalibrationError(
-            "matching the two cameras at one moment",
-            f"the views of '{names[0]}' and '{names[1]}' share too little at each of {len(chosen)} moments",
-            "film with more overlap, closer to each other, in front of more texture, or check the offset",
-        )
-    return found, together
-
-
-def _evenly(count: int, most: int) -> Ints:
-    """At most ``most`` of the numbers below ``count``, the first and the last among them."""
-    return np.unique(np.linspace(0, count - 1, most).round().astype(np.int64))
-
-
-def _followed(
-    videos: tuple[Video, Video],
-    frames: tuple[Ints, Ints],
-    keys: Keys,
-    matches: dict[int, Pixels],
-    settings: CalibrateConfig,
-    report: Progress,
-) -> tuple[Keys, Tracks]:
-    """The matches followed over time, and the keys with the knowledge of which camera stands still."""
-    followed = {}
-    for number, (key, both) in enumerate(matches.items()):
-        report(number, len(matches), "following points over time")
-        for camera in (0, 1):
-            followed[key, camera] = follow(
-                keys.grey[camera], key, both[camera], videos[camera].size, settings.reach
-            )
-    static = []
-    for camera in (0, 1):
-        moved = [
-            np.linalg.norm(xy - matches[key][camera][number], axis=1)
-            for key in matches
-            for number, xy in followed[key, camera].values()
-        ]
-        static.append(stands_still(moved, max(videos[camera].size)))
-    keys = number_poses(keys.pairs, frames, keys.grey, (static[0], static[1]))
-    return keys, join_tracks(matches, followed)
 
 
 def _solved(matches: dict[int, Pixels], prior: LensPrior) -> Moments:

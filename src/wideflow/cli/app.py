@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import Annotated, Any, cast
 
 import typer
@@ -34,6 +37,11 @@ from wideflow.errors import WideflowError
 
 # Newer versions of Typer carry their own copy of Click: this is the class of usage errors in all of them.
 _UsageError = cast(type[Exception], typer.BadParameter.__bases__[0])
+
+_LEAST_ADDRESS_SPACE = 2 * 10**9  # bytes
+_NO_MEMORY = "there is not enough memory; use smaller pictures or close other programs"
+# what libraries that cannot be loaded, and threads that cannot be started for lack of it, say instead
+_SIGNS_OF_NO_MEMORY = ("failed to map segment", "annot allocate memory", "can't start new thread")
 
 app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["--help", "-h"]})
 # modules with a function run and an EXAMPLE for its help
@@ -83,10 +91,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     -------
     int
         Exit code: 0; 2 after anything the user can cause, which one sentence on stderr explains; 3 for a
-        result that is complete but not to be trusted, whose reasons stand on stderr.
+        result that is complete but not to be trusted, whose reasons stand on stderr; 130 and 143 after
+        Ctrl-C and SIGTERM.
     """
     try:
-        code = _run(list(sys.argv[1:] if arguments is None else arguments) or ["--help"])
+        with _ended_in_order():
+            code = _run(list(sys.argv[1:] if arguments is None else arguments) or ["--help"])
         sys.stdout.flush()
         return code
     except WideflowError as error:
@@ -94,7 +104,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except _UsageError as error:
         return _fail(_usage_sentence(error))
     except MemoryError:
-        return _fail("there is not enough memory; use smaller pictures or close other programs")
+        return _fail(_NO_MEMORY)
+    except (ImportError, RuntimeError) as error:
+        if not any(sign in str(error) for sign in _SIGNS_OF_NO_MEMORY):
+            raise
+        return _fail(_NO_MEMORY)
+    except _Terminated:
+        return _fail("ended by a signal", 143)
     except KeyboardInterrupt:
         return _fail("interrupted", 130)
     except BrokenPipeError:
@@ -105,7 +121,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(_disk_sentence(error))
 
 
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM has come."""
+
+
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """Let SIGTERM, too, end blocks that hold a lock or have started processes; a second one ends at once."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        raise _Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def _run(words: list[str]) -> int:
+    for number, word in enumerate(words):
+        if not word or (word.startswith("--") and word.endswith("=")):
+            # Path("") is the present folder, and the rest of a name after an unset variable may be "/"
+            before = word.rstrip("=") or (words[number - 1] if number else "")
+            raise WideflowError(
+                f"what follows {before} is empty; give a name (is a variable of the shell not set?)"
+            )
+    if not {"--help", "-h", "--version"} & set(words):
+        _require_address_space()
     command = typer.main.get_command(app)
     try:
         with command.make_context("wideflow", words) as context:
@@ -113,6 +160,20 @@ def _run(words: list[str]) -> int:
     except typer.Exit as done:
         return done.exit_code
     return 0
+
+
+def _require_address_space() -> None:
+    """Refuse what would end in the middle of a library: some of them crash where they get no memory."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY and limit < _LEAST_ADDRESS_SPACE:
+        raise WideflowError(
+            f"only {limit / 1e9:.1f} GB of address space are allowed here (ulimit -v), and the libraries "
+            f"alone take {_LEAST_ADDRESS_SPACE / 1e9:.0f} GB; raise the limit"
+        )
 
 
 def _fail(sentence: str, code: int = 2) -> int:

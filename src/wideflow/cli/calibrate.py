@@ -182,8 +182,8 @@ def _synchronised(
 
     from wideflow.files.fingerprint import fingerprint
     from wideflow.pipeline.before.sync_fields import sync_fields, sync_from_fields
+    from wideflow.storage.parts import Parts
     from wideflow.storage.place import Place
-    from wideflow.storage.steps import Steps
     from wideflow.storage.versions import made_by
     from wideflow.sync import FramePairs, synchronise
     from wideflow.video.state import video_state
@@ -193,7 +193,7 @@ def _synchronised(
         text = json.dumps(sync_fields(found))
         return {"text": np.array(text), "a": found.pairs.a, "b": found.pairs.b, "error": found.pairs.error}
 
-    kept = Steps(Place(work), fingerprint(video_state((a, b)), made_by(["sync"]), stages.sync, offset)).step(
+    kept = Parts(Place(work), fingerprint(video_state((a, b)), made_by(["sync"]), stages.sync, offset)).part(
         "sync", compute
     )
     pairs = FramePairs(kept["a"], kept["b"], kept["error"])

@@ -20,8 +20,9 @@ def run(
     """Compare every byte of a result with its checksums.
 
     Lists what is missing or damaged; the same 'wideflow run' that made the
-    result computes just that again. Ends with exit code 0 if all is whole,
-    and 3 if anything is not.
+    result computes just that again. Ends with exit code 0 if the result is
+    whole, and 3 if it is not. What OUT/work keeps is listed too, but is no
+    part of the result.
     """
     from wideflow.storage.check import check_result
     from wideflow.verdict.findings import NOT_TRUSTED
@@ -30,6 +31,8 @@ def run(
         found = check_result(out, progress)
     for problem in found.problems:
         print(f"{out}: {problem}")
+    for problem in found.work:
+        print(f"{out}: {problem}; the result does not need it, and a run that does computes it again")
     if not quiet:
         how = "as they were written" if found.checksums else "readable (it has no checksums)"
         print(f"{out}: {found.moments} moments, {found.arrays} arrays are {how}; {_count(found.problems)}")

@@ -38,6 +38,7 @@ def run(
         from wideflow.demo.score import score_demo
         from wideflow.pipeline.run import run as run_job
         from wideflow.report.write import write_report
+        from wideflow.storage.checked_files import write_files
 
         result = run_job(
             CLIPS / "a.mp4",
@@ -50,9 +51,8 @@ def run(
             progress=progress,
         )
         score = score_demo(result, CLIPS)
-        result.place.write(
-            "summary.json", json.dumps({**result.summary, "truth": asdict(score)}, indent=1).encode()
-        )
+        told = json.dumps({**result.summary, "truth": asdict(score)}, indent=1).encode()
+        write_files(result.place, {"summary.json": told})
         report = write_report(out, progress)
     if not quiet:
         print(_told(score))

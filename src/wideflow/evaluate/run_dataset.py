@@ -9,8 +9,8 @@ from wideflow.config import Config
 from wideflow.evaluate.charts import Chart, draw
 from wideflow.evaluate.datasets import DATASETS
 from wideflow.evaluate.panels import panels
+from wideflow.evaluate.run_stages import run_stages
 from wideflow.evaluate.score_sample import score_sample
-from wideflow.evaluate.stages import run_stages
 from wideflow.evaluate.table import Row, open_folder, write_tables
 from wideflow.files import write_bytes, write_image
 from wideflow.files.disk import AnyPath

@@ -15,7 +15,7 @@ from wideflow.evaluate.metrics import (
     occlusion_scores,
     paper_scores,
 )
-from wideflow.evaluate.stages import StageResult
+from wideflow.evaluate.run_stages import StageResult
 
 # name of a column: what it says
 COLUMNS = {
@@ -57,6 +57,9 @@ COLUMNS = {
     "flicker": "median change of found over true depth of static points until the next moment, per cent",
     "flicker_95": "its 95th percentile",
     "moving_iou": "how well what moves is found: intersection over union, per cent (more is better)",
+    "rotation": "median error of the rotation between the cameras, degrees",
+    "direction": "of the direction from A to B as A sees it, degrees",
+    "focal": "of the focal lengths, the worse of both, per cent",
     "moments": "moments with truth",
     "step": "frames of A from one moment to the next",
     "seconds": "that the method took to here",

@@ -7,6 +7,7 @@ import logging
 from typing import Any
 
 from wideflow.files.disk import AnyPath
+from wideflow.storage.checked_files import write_files
 from wideflow.storage.result import Result
 
 LOG = logging.getLogger("wideflow")
@@ -24,9 +25,8 @@ def conclude(out: AnyPath, summary: dict[str, Any]) -> Result:
     """
     result = Result(out)
     verdict = result.judge(summary)
-    result.place.write(
-        "summary.json", json.dumps({**summary, "verdict": verdict.as_dict()}, indent=1).encode()
-    )
+    told = json.dumps({**summary, "verdict": verdict.as_dict()}, indent=1).encode()
+    write_files(result.place, {"summary.json": told})
     LOG.info("%s", verdict.headline)
     for reason in verdict.reasons:
         LOG.warning("%s", reason)

@@ -15,11 +15,12 @@ from wideflow.files.disk import TEMPORARY, AnyPath
 from wideflow.files.rig import rig_to_bytes
 from wideflow.pipeline.step.in_memory import Step
 from wideflow.pipeline.step.timings import timings
+from wideflow.storage.checked_files import write_files
 from wideflow.storage.lock import locked
 from wideflow.storage.packed import Arrays
 from wideflow.storage.place import Place
 from wideflow.storage.schema import ARRAYS, PICTURES, spec
-from wideflow.storage.store import Store, require_ours, take_over, write_files
+from wideflow.storage.store import Store, require_ours, take_over
 from wideflow.storage.versions import made_by
 
 
@@ -56,9 +57,11 @@ def write_step(out: AnyPath, step: Step) -> None:
                 store.put("pictures", t, "frames", stored_arrays(step.pictures[t], PICTURES), note)
                 store.put("moment", t, "frames", stored_arrays(found), note)
             claim.check(place)
+            for name in ("summary.json", "report.html", "filmed.json"):
+                place.remove(name)  # of the result that was there
             take_over(place, part)
         finally:
             with suppress(FileError):
                 place.remove(f"{TEMPORARY}result")
-        write_files(place, {"rig.json": rig_to_bytes(step.rig)})
-        place.write("timings.json", json.dumps(timings({}, step.moments), indent=1).encode())
+        told = json.dumps(timings({}, step.moments), indent=1).encode()
+        write_files(place, {"rig.json": rig_to_bytes(step.rig), "timings.json": told})

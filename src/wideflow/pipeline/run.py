@@ -12,12 +12,13 @@ from typing import Any
 
 from wideflow import __version__
 from wideflow.config import Config
-from wideflow.errors import InputError
+from wideflow.errors import FileError, InputError
 from wideflow.files.rig import rig_to_bytes
 from wideflow.pipeline.before.prepare import make_plan
 from wideflow.pipeline.conclude import conclude
 from wideflow.pipeline.job import Job
 from wideflow.pipeline.log import logged
+from wideflow.pipeline.step.order import STAGE
 from wideflow.pipeline.step.timings import Seconds, timings, total
 from wideflow.pipeline.summary import first_summary, whole_summary
 from wideflow.pipeline.tasks.do import noted
@@ -26,11 +27,12 @@ from wideflow.pipeline.tasks.plan import Plan, Task
 from wideflow.pipeline.tasks.resume import Survey, survey
 from wideflow.pipeline.tasks.schedule import run_here, run_on_cluster
 from wideflow.progress import Progress, silent
+from wideflow.storage.checked_files import write_files
 from wideflow.storage.lock import locked
 from wideflow.storage.place import Place
 from wideflow.storage.result import Result
 from wideflow.storage.schema import OPTIONAL
-from wideflow.storage.store import Store, write_files
+from wideflow.storage.store import Store
 from wideflow.storage.work import Work
 from wideflow.types import Camera, Rig
 
@@ -140,8 +142,9 @@ def run_job(job: Job, workers: int | None, cluster: str | None, report: bool, pr
     with locked(place) as claim, logged(place):
         place.sweep()
         LOG.info("wideflow %s: '%s' and '%s' into '%s'", __version__, job.a, job.b, job.out)
-        plan, found = make_plan(job, progress)
+        plan, found = make_plan(job, progress, claim)
         plan = replace(plan, claim=claim)
+        claim.check(place)
         state, summary = _begin(place, plan, job, found, progress)
         notes = _notes_of_others(plan, state.tasks)
 
@@ -153,8 +156,10 @@ def run_job(job: Job, workers: int | None, cluster: str | None, report: bool, pr
             run_here(plan, state.tasks, progress, done)
         else:
             run_on_cluster(plan, state.tasks, cluster, workers or 1, progress, done)
+        _require_all(plan)
         told = timings(found["seconds"], _seconds(notes))
-        place.write("timings.json", json.dumps(told, indent=1).encode())
+        claim.check(place)
+        write_files(place, {"timings.json": json.dumps(told, indent=1).encode()})
         result = conclude(job.out, whole_summary(summary, notes))
         if report:
             from wideflow.report.write import write_report
@@ -175,14 +180,14 @@ def _begin(
     """
     state = survey(plan, Store.find(place))
     for reason in state.reasons:
-        LOG.info("%s", reason)
-        if "damaged" in reason or "this version" in reason:
-            warnings.warn(reason, stacklevel=2)
+        LOG.info("%s", reason.words)
+        if not reason.asked:
+            warnings.warn(reason.words, stacklevel=2)
     Store.create(place, len(plan), plan.rig.cameras, plan.keep)
     require_space(place, plan, state.tasks, progress)
-    write_files(place, {"rig.json": rig_to_bytes(plan.rig), "filmed.json": rig_to_bytes(plan.filmed)})
     summary = first_summary(job, found)
-    place.write("summary.json", json.dumps(summary, indent=1).encode())
+    files = {"rig.json": rig_to_bytes(plan.rig), "filmed.json": rig_to_bytes(plan.filmed)}
+    write_files(place, files | {"summary.json": json.dumps(summary, indent=1).encode()})
     return state, summary
 
 
@@ -190,6 +195,16 @@ def _notes_of_others(plan: Plan, tasks: tuple[Task, ...]) -> dict[Task, dict[str
     """What was noted of the tasks that need not be done; nothing of flows that were discarded."""
     others = [task for task in plan.tasks() if task not in set(tasks)]
     return {task: note for task in others if (note := noted(plan, task)) is not None}
+
+
+def _require_all(plan: Plan) -> None:
+    """Look once more whether all moments are there: workers of a run that has ended may write late."""
+    for task in plan.tasks():
+        if STAGE[task.name].kept == "result" and noted(plan, task) is None:
+            raise FileError(
+                f"moment {task.t} of '{plan.out}' is missing, though it was computed; another run may have "
+                "removed it; start the run again"
+            )
 
 
 def _seconds(notes: dict[Task, dict[str, Any]]) -> dict[int, Seconds]:

@@ -9,13 +9,15 @@ from wideflow.errors import DamagedError, FileError
 from wideflow.files.disk import AnyPath
 from wideflow.files.rig import rig_from_bytes
 from wideflow.progress import Progress, silent
+from wideflow.storage.checked_files import checked_names, find_file, read_file
 from wideflow.storage.place import Place
 from wideflow.storage.schema import SLOTS, arrays_of, spec
-from wideflow.storage.store import NAME, Store, read_file
+from wideflow.storage.store import NAME, Store
 from wideflow.storage.unchecked import UncheckedStore
+from wideflow.storage.work import Work
 
 _WHAT = {"pictures": "its pictures", "moment": "what was found"}
-_FILES = ("rig.json", "summary.json", "timings.json")
+_FILES = ("rig.json", "summary.json", "timings.json")  # that results without checksums have too
 
 
 @dataclass(frozen=True)
@@ -31,12 +33,16 @@ class Checked:
         A line for everything that is missing or damaged.
     checksums : bool
         There are some; without them only what cannot be decoded shows.
+    work : tuple of str
+        A line for everything in ``work`` that is damaged: the result is whole without it, and a run that
+        needs it computes it again.
     """
 
     moments: int
     arrays: int
     problems: tuple[str, ...]
     checksums: bool = True
+    work: tuple[str, ...] = ()
 
 
 def check_result(where: AnyPath, progress: Progress = silent) -> Checked:
@@ -81,7 +87,7 @@ def check_result(where: AnyPath, progress: Progress = silent) -> Checked:
             else:
                 problems.append(f"moment {t}, {_WHAT[slot]}: {wrong}")
     progress(store.moments, store.moments, "done")
-    return Checked(store.moments, whole, tuple(problems))
+    return Checked(store.moments, whole, tuple(problems), work=tuple(Work(place).problems()))
 
 
 def _expected(store: Store, name: str, t: int) -> bool:
@@ -90,12 +96,16 @@ def _expected(store: Store, name: str, t: int) -> bool:
 
 
 def _wrong_files(place: Place) -> list[str]:
-    problems = []
-    for name in _FILES:
+    problems: list[str] = []
+    try:
+        names = dict.fromkeys((*_FILES, *checked_names(place)))
+    except DamagedError as error:
+        return [str(error)]
+    for name in names:
         try:
             if name == "rig.json":
                 rig_from_bytes(read_file(place, name), name)
-            elif not isinstance(json.loads(place.find(name) or b"{}"), dict):
+            elif not isinstance(json.loads(find_file(place, name) or b"{}"), dict):
                 problems.append(f"{name} is damaged")
         except FileError as error:
             problems.append(str(error))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ Arrays = dict[str, NDArray[Any]]
 _MAGIC = b"wideflow arrays 2\n"
 _BODY = len(_MAGIC) + 16
 _KINDS = "biufU"  # of dtypes: nothing that runs code when it is read
+_DTYPE = re.compile(rf"[<>|][{_KINDS}]\d{{1,4}}")
 _MAX_BYTES = 2**32  # of one array
 _LEVEL = 3  # of zstd: 4 does not make them smaller
 
@@ -39,7 +41,17 @@ def pack(arrays: Arrays) -> bytes:
         bodies.append(body)
     head = json.dumps(heads).encode()
     rest = b"".join([len(head).to_bytes(4, "little"), head, *bodies])
-    return _MAGIC + hashlib.blake2b(rest, digest_size=16).digest() + rest
+    return _MAGIC + digest(rest) + rest
+
+
+def is_whole(data: bytes) -> bool:
+    """Whether this is what `pack` gave, every bit of it."""
+    return data.startswith(_MAGIC) and digest(data[_BODY:]) == data[len(_MAGIC) : _BODY]
+
+
+def digest(content: bytes) -> bytes:
+    """16 bytes (BLAKE2b) that change with any bit of the content."""
+    return hashlib.blake2b(content, digest_size=16).digest()
 
 
 def unpack(data: bytes, name: str) -> Arrays:
@@ -52,11 +64,10 @@ def unpack(data: bytes, name: str) -> Arrays:
     """
     if not data.startswith(_MAGIC):
         raise FileError(f"'{name}' does not hold arrays of this version; it is computed again")
-    rest = data[_BODY:]
-    if hashlib.blake2b(rest, digest_size=16).digest() != data[len(_MAGIC) : _BODY]:
+    if not is_whole(data):
         raise FileError(f"'{name}' is damaged; it is computed again")
     try:
-        return _unpacked(rest)
+        return _unpacked(data[_BODY:])
     except (ValueError, TypeError, RuntimeError, KeyError, MemoryError, RecursionError) as error:
         # only what was made to deceive has the right checksum and comes here
         raise FileError(f"'{name}' is damaged; it is computed again") from error
@@ -68,11 +79,13 @@ def _unpacked(rest: bytes) -> Arrays:
     arrays: Arrays = {}
     start = 4 + int.from_bytes(rest[:4], "little")
     for name, kind, shape, size in json.loads(rest[4:start]):
+        if not _DTYPE.fullmatch(str(kind)):  # NumPy would take much else for one, Python's syntax among it
+            raise ValueError(name)
         dtype = np.dtype(str(kind))
         bytes_in_all = math.prod(shape) * dtype.itemsize
         if dtype.kind not in _KINDS or not 0 <= bytes_in_all <= _MAX_BYTES or min(shape, default=0) < 0:
             raise ValueError(name)
-        plain = np.empty(bytes_in_all, np.uint8)
+        plain = np.zeros(bytes_in_all, np.uint8)  # a frame that was made to deceive may be shorter
         if bytes_in_all:
             Zstd().decode(rest[start : start + size], plain)
         arrays[str(name)] = plain.reshape(dtype.itemsize, -1).T.copy().view(dtype).reshape(shape)

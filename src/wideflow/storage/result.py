@@ -13,9 +13,10 @@ from wideflow.errors import DamagedError, FileError, InputError
 from wideflow.files.disk import AnyPath
 from wideflow.files.rig import rig_from_bytes
 from wideflow.geometry import optical_axis_angle, points_from_depth
+from wideflow.storage.checked_files import find_file, read_file
 from wideflow.storage.place import Place
 from wideflow.storage.schema import ARRAYS, OPTIONAL, spec
-from wideflow.storage.store import NAME, Store, read_file
+from wideflow.storage.store import NAME, Store
 from wideflow.storage.unchecked import UncheckedStore
 from wideflow.types import Rig, RigFrame
 from wideflow.verdict import Verdict
@@ -53,6 +54,9 @@ class Result:
         self.rig: Rig = rig_from_bytes(read_file(self.place, "rig.json"), f"{where}/rig.json")
         checked = self.place.exists("checksums/store.json")
         self.store = Store.open(self.place) if checked else UncheckedStore(self.place)
+        sizes = self.store.sizes
+        if sizes is not None and sizes != (self.size_a, self.size_b):
+            raise DamagedError(f"'{where}' has a rig.json of other cameras; start the run again")
 
     def __len__(self) -> int:
         """Moments."""
@@ -213,7 +217,7 @@ class Result:
         return self.store.get(name, int(t))
 
     def _json(self, name: str) -> dict[str, Any]:
-        content = self.place.find(name)
+        content = find_file(self.place, name)
         if content is None:
             return {}
         try:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.errors import DamagedError, FileError
+from wideflow.storage.believable import is_about, is_note
 from wideflow.storage.lock import Claim
 from wideflow.storage.place import Place
 from wideflow.storage.schema import (
@@ -36,7 +37,6 @@ NAME = "result.zarr"
 _FIRST = 2  # format that has checksums
 _NOTES = "checksums"
 _ABOUT = f"{_NOTES}/store.json"
-_FILES = f"{_NOTES}/files.json"
 
 
 class Store:
@@ -169,7 +169,8 @@ class Store:
 
     def noted(self, slot: str, t: int) -> dict[str, Any] | None:
         """ "key", "arrays" with their checksums, and "note" of a moment that was written; else None."""
-        return unseal(self.place.find(_note_path(slot, t)))
+        found = unseal(self.place.find(_note_path(slot, t)))
+        return found if found is not None and is_note(found) else None
 
     def note(self, slot: str, t: int, key: str, names: Iterable[str] = ()) -> dict[str, Any] | None:
         """What was noted of a moment that was written with this key and has these arrays; else None."""
@@ -195,8 +196,8 @@ class Store:
         try:
             if chunk is not None:
                 return decode(name, self.sizes, chunk)
-        except (ValueError, RuntimeError, TypeError):
-            pass  # of another schema
+        except (ValueError, RuntimeError, TypeError, MemoryError):
+            pass  # of another schema, or made to deceive
         raise DamagedError(
             f"{name} of moment {t} in '{self.place}' is damaged; start the run again, which computes it anew"
         )
@@ -252,31 +253,6 @@ def take_over(place: Place, part: Place) -> None:
     place.rename(f"{part.folder.name}/{_NOTES}", _NOTES)
 
 
-def write_files(place: Place, files: Mapping[str, bytes]) -> None:
-    """Write files of a result that are checked whenever they are read."""
-    place.remove(_FILES)
-    for name, content in files.items():
-        place.write(name, content)
-    place.write(_FILES, seal({name: checksum(content) for name, content in files.items()}))
-
-
-def read_file(place: Place, name: str) -> bytes:
-    """A file of a result.
-
-    Raises
-    ------
-    DamagedError
-        It is not as it was written.
-    FileError
-        It is missing or cannot be read.
-    """
-    content = place.read(name)
-    known = unseal(place.find(_FILES)) or {}
-    if name in known and known[name] != checksum(content):
-        raise DamagedError(f"'{place}/{name}' is damaged; start the run again, which writes it anew")
-    return content
-
-
 def unknown_arrays(store: Store, names: Iterable[str]) -> dict[str, NDArray[Any]]:
     """Arrays that say of a moment that nothing is known."""
     values = {"occluded": 1.0}
@@ -289,7 +265,9 @@ def unknown_arrays(store: Store, names: Iterable[str]) -> dict[str, NDArray[Any]
 def _about(place: Place) -> dict[str, Any] | None:
     """What is known of the store of a place, "format" above all: 0 if it is only the beginning of one."""
     about = unseal(place.find(_ABOUT))
-    if about is not None and about["format"] > FORMAT:
+    if about is None or not is_about(about):
+        return None
+    if about["format"] > FORMAT:
         raise FileError(
             f"'{place}' was written by a newer version of Wideflow (format {about['format']}; this one knows "
             f"formats up to {FORMAT}); install that version, or choose another folder"

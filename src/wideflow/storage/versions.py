@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-STAGES = {
-    "sync": 3,
+VERSIONS = {
+    "sync": 4,
     "check": 2,
-    "calibration": 5,
+    "calibration": 6,
     "pictures": 1,
     "match": 1,
     "evidence": 1,
@@ -23,4 +23,4 @@ STAGES = {
 
 def made_by(stages: Iterable[str]) -> dict[str, int]:
     """Stages with their present numbers."""
-    return {stage: STAGES[stage] for stage in stages}
+    return {stage: VERSIONS[stage] for stage in stages}

@@ -11,12 +11,14 @@ import logging
 from typing import Any
 
 from wideflow.errors import FileError
-from wideflow.storage.packed import Arrays, pack, unpack
+from wideflow.storage.lock import Claim
+from wideflow.storage.packed import Arrays, is_whole, pack, unpack
 from wideflow.storage.place import Place
 from wideflow.storage.sealed import seal, unseal
 
 LOG = logging.getLogger("wideflow")
 SMALL = ("sync", "check", "calibration")  # tasks whose files are notes alone
+STEPS = "calibration_steps"  # folders of arrays, see `Parts`
 
 
 class Work:
@@ -26,10 +28,12 @@ class Work:
     ----------
     place : Place
         Where the result lies.
+    claim : Claim, optional
+        Of who writes: nothing is noted if another has taken over.
     """
 
-    def __init__(self, place: Place) -> None:
-        self.place = place
+    def __init__(self, place: Place, claim: Claim | None = None) -> None:
+        self.place, self._claim = place, claim
 
     def note(self, task: str, number: int, key: str) -> dict[str, Any] | None:
         """What was noted when the task was done; None if it is yet to do."""
@@ -49,6 +53,8 @@ class Work:
         old = [each for each in self.place.names(folder) if each.startswith(f"{number:06d}.")]
         if arrays is not None:
             self.place.write(f"{name}.bin", pack(arrays))
+        if self._claim is not None:
+            self._claim.check(self.place)
         self.place.write(f"{name}.json", seal(note))
         for each in old:
             if key not in each:
@@ -66,6 +72,34 @@ class Work:
             LOG.warning("%s", error)
         self.place.remove(f"{_name(task, number, key)}.json")
         return None
+
+    def problems(self) -> list[str]:
+        """A line for each file that is damaged or gone, every byte of which is read."""
+        found = []
+        for task in self.place.names("work"):
+            names = self.place.names(f"work/{task}")
+            for name in names:
+                path = f"work/{task}/{name}"
+                if task == STEPS:
+                    found += [
+                        f"{path}/{each}"
+                        for each in self.place.names(path)
+                        if not self._whole(f"{path}/{each}")
+                    ]
+                elif not self._whole(path) or (
+                    task not in SMALL and name.endswith(".json") and self._lacks_arrays(path, names)
+                ):
+                    found.append(path)
+        return [f"{path} is damaged or lacks its arrays" for path in found]
+
+    def _whole(self, path: str) -> bool:
+        content = self.place.find(path) or b""
+        return is_whole(content) if path.endswith(".bin") else unseal(content) is not None
+
+    def _lacks_arrays(self, path: str, names: list[str]) -> bool:
+        """Whether a note tells of arrays that are gone; one that says why nothing was found has none."""
+        note = unseal(self.place.find(path)) or {}
+        return "unknown" not in note and f"{path.rsplit('/', 1)[1][:-5]}.bin" not in names
 
     def discard(self) -> None:
         """Remove what only a run that goes on needs; what sync and calibration found is small and stays."""

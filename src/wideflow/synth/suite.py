@@ -11,7 +11,6 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from wideflow.files import read_rig, write_intrinsics
 from wideflow.progress import Progress, silent
 from wideflow.synth.config import SynthConfig
 from wideflow.synth.video_suite import video_suite
@@ -97,6 +96,8 @@ def render_suite(
 
 def write_lenses(folder: Path) -> None:
     """``lens_a.json`` and ``lens_b.json`` of a clip whose cameras stand, and so do not show their lenses."""
+    from wideflow.files import read_rig, write_intrinsics  # NumPy, which `--help` does without
+
     for camera in read_rig(folder / "rig.json").cameras:
         write_intrinsics(folder / f"lens_{camera.name}.json", camera)
 

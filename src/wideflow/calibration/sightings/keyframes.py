@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from wideflow.calibration.sightings.grey_frames import grey_frames
 from wideflow.geometry.pyramid import Grey
+from wideflow.progress import Progress
 from wideflow.video.read import Video
 
 _WIDTH = 480  # px of the pictures that motion is measured in
@@ -73,3 +74,22 @@ def choose_keyframes(
     count = int(np.clip(np.ceil(path[-1]) + 1, min(fewest, len(usable)), most))
     places = np.searchsorted(path, np.linspace(0, path[-1], count) - 1e-9)
     return np.unique(usable[np.clip(places, 0, len(usable) - 1)])
+
+
+def motion_of_both(
+    videos: tuple[Video, Video], frames: tuple[NDArray[np.int64], NDArray[np.int64]], report: Progress
+) -> NDArray[np.float64]:
+    """Motion (n,) to each pair of frames from the one before, of the camera that moves more."""
+    total, done = sum(len(np.unique(used)) for used in frames), 0
+
+    def step() -> None:
+        nonlocal done
+        done += 1
+        report(done, total, "following the motion of the cameras")
+
+    found = []
+    for video, used in zip(videos, frames, strict=True):
+        unique, inverse = np.unique(used, return_inverse=True)
+        moved = motion_of(video, unique, step)[inverse]
+        found.append(np.where(np.diff(used, prepend=-1) == 0, 0.0 * moved, moved))
+    return np.maximum(*found)

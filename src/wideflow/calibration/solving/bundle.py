@@ -25,7 +25,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-NOISE = 0.2  # px of a picture 640 wide: of a sighting, more than it scatters since neighbours err alike
+# px of a picture 640 wide: of a sighting, if all of them were independent. They scatter by 0.15, but windows
+# overlap and pictures are compared again and again: the lenses err as if a sighting were that much worse
+NOISE = 1.0
 _TRIES = 16  # dampings of a step, each eight times the one before
 
 
@@ -137,6 +139,46 @@ def residuals(bundle: Bundle) -> Floats:
         distances(
             bundle.lenses, bundle.poses, bundle.camera, bundle.points, bundle.pose, bundle.point, bundle.xy
         )
+    )
+
+
+def deviations(bundle: Bundle, scale: float, noise: float) -> tuple[Floats, Floats]:
+    """What the sightings leave open of the lenses: independent steps of one standard deviation each.
+
+    Parameters
+    ----------
+    bundle : Bundle
+        Adjusted.
+    scale : float
+        Pixels from which a sighting counts less and less.
+    noise : float
+        Standard deviation of a sighting, px, if all of them were independent.
+
+    Returns
+    -------
+    lenses : (m, L, 4) float64
+        One for every parameter of a lens that is not known.
+    poses : (m, n, 6) float64
+        How the poses follow: small turns and shifts in the cameras' frames.
+    """
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    start = np.searchsorted(bundle.point, np.arange(len(bundle.points) + 1))
+    matrix = _linearised(bundle, start, scale, noise)[0]
+    free = _free(bundle)
+    count = int(np.count_nonzero(bundle.spread))
+    steps = np.zeros((count, len(matrix)))
+    first = np.eye(len(free), count)
+    try:
+        columns = cho_solve(cho_factor(matrix[np.ix_(free, free)]), first) if count else first
+        # the covariance of all with the lenses, then a square root of that of the lenses themselves
+        root = np.linalg.cholesky(columns[:count])
+        steps[:, free] = noise * np.linalg.solve(root, columns.T)
+    except (LinAlgError, np.linalg.LinAlgError):
+        steps = steps[:0]  # nothing holds them: other witnesses say so
+    size = bundle.lenses.size
+    return steps[:, :size].reshape(-1, *bundle.lenses.shape), steps[:, size:].reshape(
+        len(steps), len(bundle.poses), POSE
     )
 
 

@@ -1,8 +1,9 @@
 """What the videos do not tell about the cameras: rigs that explain them about as well.
 
 Everything is adjusted again with a part of the picture left out (the jackknife over parts of A's picture).
-Neighbouring points err alike, as they are seen in the same light with the same lens, so that this is wider,
-and truer, than what independent sightings would give.
+Neighbouring points err alike, as they are seen in the same light with the same lens, which this knows and a
+covariance does not. But eight parts may agree by chance, or err alike; how steep the valley of the lenses is
+tells the rest: the covariance of the adjustment, for sightings as bad as the lenses turn out to be.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from scipy.spatial.transform import Rotation
 
 from wideflow.calibration.sightings.keys import Keys
 from wideflow.calibration.sightings.tracks import Tracks
-from wideflow.calibration.solving.bundle import NOISE, Bundle, adjust, joined, parted
+from wideflow.calibration.solving.bundle import NOISE, Bundle, adjust, deviations, joined, parted
 from wideflow.calibration.solving.lens import LensPrior
-from wideflow.calibration.solving.world import World
+from wideflow.calibration.solving.world import LAST_SCALE, World
 from wideflow.types import Rig, RigFrame, View
 
 Floats = NDArray[np.float64]
@@ -33,24 +34,31 @@ def alternative_rigs(
     rig: Rig, world: World, tracks: Tracks, keys: Keys, prior: LensPrior, frames: tuple[Ints, Ints]
 ) -> tuple[Rig, ...]:
     """Rigs that are one standard deviation from ``rig``, each in another direction."""
-    bundles = left_out(world, tracks, prior)
-    if not bundles:
-        return ()
-    count = len(bundles)
-    lenses = np.stack([each.lenses for each in bundles])
-    steps = np.stack([_steps(world.bundle.poses, each.poses) for each in bundles])
-    wide = _WIDER * np.sqrt((count - 1) / count)
+    parts, valley = _by_parts(world, tracks, prior), _by_valley(world, prior)
+    lenses, steps = (np.concatenate(both) for both in zip(parts, valley, strict=True))
     return tuple(
-        _moved_rig(
-            rig,
-            world.bundle.lenses + wide * (lenses[i] - lenses.mean(axis=0)),
-            wide * (steps[i] - steps.mean(axis=0)),
-            keys,
-            prior,
-            frames,
-        )
-        for i in range(count)
+        _moved_rig(rig, world.bundle.lenses + lens, step, keys, prior, frames)
+        for lens, step in zip(lenses, steps, strict=True)
     )
+
+
+def _by_parts(world: World, tracks: Tracks, prior: LensPrior) -> tuple[Floats, Floats]:
+    """Steps (m, 2, 4) of the lenses and (m, n, 6) of the poses that the jackknife gives."""
+    bundles = left_out(world, tracks, prior)
+    lenses = np.stack([world.bundle.lenses, *(each.lenses for each in bundles)])[1:]
+    poses = [world.bundle.poses, *(each.poses for each in bundles)]
+    steps = np.stack([_steps(world.bundle.poses, each) for each in poses])[1:]
+    if not bundles:
+        return lenses, steps
+    wide = _WIDER * np.sqrt((len(bundles) - 1) / len(bundles))
+    return wide * (lenses - lenses.mean(axis=0)), wide * (steps - steps.mean(axis=0))
+
+
+def _by_valley(world: World, prior: LensPrior) -> tuple[Floats, Floats]:
+    """The same from the covariance of the adjustment; nothing where the lenses are known."""
+    unit = max(map(max, prior.sizes)) / 640
+    lenses, steps = deviations(joined(world.bundle, world.pairs), LAST_SCALE * unit, NOISE * unit)
+    return lenses, steps[:, : len(world.bundle.poses)]
 
 
 def left_out(world: World, tracks: Tracks, prior: LensPrior) -> list[Bundle]:

@@ -31,8 +31,7 @@ _FEWEST = 12  # points that a camera must see to be placed
 _SUPPORT = 0.15  # share of the area that must agree
 _SEEDS = 3  # moments that are tried to begin with
 _SCALES = (1.0, 0.5, 0.3)  # px of a picture 640 wide: less and less is forgiven
-_LAST_SCALE, _LAST_STEPS, _BOLD = 0.15, 15, 1e-9  # in the end: down the whole valley, with few outliers left
-_PAIRS = 3.0  # voices of a match in its pair for one in the world
+LAST_SCALE, _LAST_STEPS, _BOLD = 0.15, 40, 1e-9  # in the end: down the whole valley, with few outliers left
 _SPREADS, _FINEST = 2.5, 0.2  # times the median, and px, that a sighting may be off
 _UNKNOWN, _WRONG_WEIGHT = 0.3, 0.02  # voices of points that nothing is known of, and of those that move
 _WRONG = 0.3  # share of its sightings that may be off before a point counts as moving
@@ -282,8 +281,7 @@ def _adjusted(
             bundle = _met_again(bundle, matched, ~static, prior)
             weight, static = _standing(bundle, residuals(bundle), np.ones_like(static), 2 * limit)
     bundle = replace(bundle, weight=_by_area(replace(bundle, weight=weight), prior))
-    pairs = replace(pairs, weight=_PAIRS * pairs.weight)
-    found = adjust(joined(bundle, pairs), _LAST_SCALE * unit, _LAST_STEPS, NOISE * unit, _BOLD)
+    found = adjust(joined(bundle, pairs), LAST_SCALE * unit, _LAST_STEPS, NOISE * unit, _BOLD)
     bundle, pairs = parted(found, bundle, pairs)
     return World(bundle, pairs, placed, static, sighting, support)
 

@@ -12,7 +12,7 @@ from wideflow.handheld import read_handheld
 from wideflow.evaluate.panels import panels
 from wideflow.evaluate.datasets.sample import require_folder
 from wideflow.evaluate.score_sample import score_sample
-from wideflow.evaluate.stages import run_stages
+from wideflow.evaluate.run_stages import run_stages
 from wideflow.evaluate.table import Row, open_folder, write_tables
 from wideflow.files import write_bytes, write_image
 from wideflow.files.disk import AnyPath

@@ -8,7 +8,7 @@ from wideflow.evaluate.datasets import steps_of
 from wideflow.evaluate.panels import panels
 from wideflow.evaluate.run_dataset import mean_rows
 from wideflow.evaluate.score_sample import score_sample
-from wideflow.evaluate.stages import STAGES, run_stages
+from wideflow.evaluate.run_stages import MEASURED, run_stages
 from wideflow.evaluate.table import Row, open_folder, write_tables
 from wideflow.files import write_bytes, write_image
 from wideflow.files.disk import AnyPath
@@ -43,7 +43,7 @@ def evaluate_sequence(
             "step",
             _UNITS[column],
             [source.name for source in sources] if few else [float(i) for i in range(len(sources))],
-            {stage: [float(row[column]) for row in rows if row["stage"] == stage] for stage in STAGES},
+            {stage: [float(row[column]) for row in rows if row["stage"] == stage] for stage in MEASURED},
             bars=few,
         )
         for column, title in _TITLES.items()
@@ -57,7 +57,7 @@ def evaluate_sequence(
 def falls(rows: list[Row], column: str = "mae_d") -> bool:
     """Whether the error of each stage is below that of the one before, on average over the rows."""
     means = []
-    for stage in STAGES:
+    for stage in MEASURED:
         values = [float(row[column]) for row in rows if row["stage"] == stage and row["scene"] != "mean"]
         means.append(sum(values) / len(values))
     return means[0] > means[1] > means[2]

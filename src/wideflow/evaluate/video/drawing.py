@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from wideflow.evaluate.video.found import Answer
 from wideflow.files import write_bytes
 from wideflow.handheld.clip import Clip
 from wideflow.report.colours import depth_colours
+from wideflow.synth.video_suite import HALVES
 
 _FULL = 0.1  # relative error of depth that is drawn in full red
 _BARS = (("seen", "off5"), ("hidden", "off10"), ("moving", "off5"), ("static", "flicker_95"))
@@ -66,26 +68,43 @@ def error_colours(
     return colours.astype(np.uint8)
 
 
+def _half(scene: str) -> str:
+    return next((half for half in HALVES if scene == half or scene.startswith(f"{half}-")), "all")
+
+
+def _short(scene: str) -> str:
+    """Its name without its half, which the colour tells."""
+    return scene.removeprefix(f"{_half(scene)}-")
+
+
+def _halves(values: dict[str, float]) -> dict[str, list[float]]:
+    """A line for each half that has scenes, with gaps at those of the others."""
+    halves = sorted({_half(scene) for scene in values})
+    return {half: [v if _half(s) == half else math.nan for s, v in values.items()] for half in halves}
+
+
 def write_figure(path: Path, rows: list[Row]) -> None:
     """``figure.svg``: the headline errors of every clip, and how true the confidence is."""
     scenes = [str(scene) for scene in dict.fromkeys(row["scene"] for row in rows)]
     table = {(row["scene"], row["class"]): row for row in rows}
     charts = []
     for kind, column in _BARS:
-        values = [float(table.get((scene, kind), {}).get(column, "nan")) for scene in scenes]
-        if any(value == value for value in values):
+        values = {scene: float(table.get((scene, kind), {}).get(column, "nan")) for scene in scenes}
+        if any(value == value for value in values.values()):
             title = f"{kind}: {_TITLES[column]}"
-            charts.append(Chart(title, "clip", "per cent", scenes, {kind: values}, bars=True))
+            charts.append(
+                Chart(title, "", "per cent", [_short(s) for s in scenes], _halves(values), bars=True)
+            )
     tenths = [name for _, name in table if str(name).startswith("confidence ") and " to " in str(name)]
-    names = sorted({str(name) for name in tenths})
-    if names:
+    levels = sorted({str(name) for name in tenths})
+    if levels:
         last = scenes[-1]
-        chosen = [table.get((last, name), {}) for name in names]
+        chosen = [table.get((last, name), {}) for name in levels]
         lines = {
             "claimed": [float(row.get("claimed", "nan")) for row in chosen],
             "within 1 %": [100 - float(row.get("off1", "nan")) for row in chosen],
         }
-        places = [100 * (i + 0.5) / len(names) for i in range(len(names))]
+        places = [100 * (i + 0.5) / len(levels) for i in range(len(levels))]
         charts.append(Chart(f"Confidence ({last})", "claimed, per cent", "per cent", places, lines))
     if charts:
         write_bytes(path, draw(charts, columns=2, width=520.0).encode())

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.errors import FileError
+from wideflow.evaluate.video.cameras import score_cameras
 from wideflow.evaluate.video.sampling import depth_at, nearest, same_pixels
 from wideflow.files.rig import rig_from_bytes
 from wideflow.handheld.clip import Clip
@@ -60,6 +61,10 @@ class Answer(Protocol):
         """What was found of one of them."""
         ...
 
+    def cameras(self) -> dict[str, float]:
+        """Errors of the cameras that it found, columns of the table; none if it does not tell them."""
+        ...
+
 
 class OfResult:
     """A folder of `wideflow run`: ``result.zarr``, ``rig.json``, ``filmed.json``."""
@@ -68,10 +73,10 @@ class OfResult:
         self._clip, self._result = clip, Result(folder)
         rig = self._result.rig
         self._moments = {rig.frames[t].index: t for t in self._result.whole_moments if t < len(rig.frames)}
-        self._lens = rig.cameras[0]
+        self._lens, self._filmed = rig.cameras[0], None
         if self._result.place.exists("filmed.json"):
-            filmed = rig_from_bytes(self._result.place.read("filmed.json"), f"{folder}/filmed.json")
-            self._lens = filmed.cameras[0]
+            self._filmed = rig_from_bytes(self._result.place.read("filmed.json"), f"{folder}/filmed.json")
+            self._lens = self._filmed.cameras[0]
 
     @property
     def frames(self) -> list[int]:
@@ -82,6 +87,16 @@ class OfResult:
         where = same_pixels(self._clip.views[0][frame].camera, self._lens, result.rig.cameras[0])
         more = {name: nearest(result.array(name, t), where) for name in _MORE if self._has(name)}
         return Found(depth_at(result.depth(t), where), self._motion(frame, where), **more)
+
+    def cameras(self) -> dict[str, float]:
+        sync = self._result.summary.get("sync")
+        if self._filmed is None or sync is None:
+            return {}
+        found = score_cameras(self._filmed, self._clip, sync)
+        if not found["frames"]:
+            return {}
+        worst = float(np.abs(found["focal"]).max())
+        return {"rotation": found["rotation"], "direction": found["direction"], "focal": worst}
 
     def _motion(self, frame: int, where: Array) -> Array | None:
         """Only where the next moment is the next frame: the truth has no other motion."""
@@ -120,6 +135,9 @@ class OfFiles:
                 raise FileError(f"'{path}': {name} has the shape {array.shape}, not {wanted}; write it anew")
         return Found(**found)
 
+    def cameras(self) -> dict[str, float]:
+        return {}
+
 
 class Nothing:
     """A method that has failed on a clip: it was asked for these frames and knows nothing of any."""
@@ -130,6 +148,9 @@ class Nothing:
 
     def read(self, frame: int) -> Found:
         return Found(np.full(self._size[::-1], np.nan))
+
+    def cameras(self) -> dict[str, float]:
+        return {}
 
 
 def open_answer(clip: Clip, results: Path, alone: bool) -> Answer:

@@ -71,7 +71,9 @@ def evaluate_video(
         pixels, moments = collect(clip, answer)
         steps = np.diff(answer.frames)
         about: Row = {"moments": len(moments), "step": int(steps.min()) if len(steps) else 0}
-        rows += [{"scene": clip.name, **row, **about} for row in score_pixels(pixels)]
+        found: list[Row] = [{"scene": clip.name, **row, **about} for row in score_pixels(pixels)]
+        found[0] |= answer.cameras()
+        rows += found
         write_image(folder / f"{clip.name}.png", clip_panels(clip, answer, moments))
     rows += _means(rows)
     write_tables(folder, "video", rows)

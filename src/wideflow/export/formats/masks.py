@@ -18,7 +18,7 @@ _LIKELY = 0.5  # chance of motion from which a pixel counts as moving
 
 
 def export_masks(result: Result, out: Path, options: ExportOptions, progress: Progress) -> None:
-    """Write ``moving/a_000000.png``, white where the world moved, and ``static/a_000000.png.png``, black there.
+    """Write ``moving/a_000000.png``, white where the world moved, and ``static/a_000000.png.png``, black.
 
     The second has the names under which COLMAP looks for the masks of `export_colmap`'s pictures: black is
     left out.

@@ -18,9 +18,10 @@ from wideflow.pipeline.before.sync_fields import sync_fields, sync_from_fields
 from wideflow.pipeline.job import Job
 from wideflow.pipeline.step.timings import Seconds, clock
 from wideflow.progress import Progress
+from wideflow.storage.lock import Claim
 from wideflow.storage.place import Place
 from wideflow.storage.versions import made_by
-from wideflow.storage.work import Work
+from wideflow.storage.work import STEPS, Work
 from wideflow.sync import Sync, pair_frames, synchronise
 from wideflow.types import Rig
 from wideflow.verdict import Finding, findings_from
@@ -54,7 +55,7 @@ class Clips:
     seconds: Seconds = field(default_factory=dict)
 
     @classmethod
-    def of(cls, job: Job, progress: Progress) -> Clips:
+    def of(cls, job: Job, progress: Progress, claim: Claim | None = None) -> Clips:
         """Open the clips of a job.
 
         Raises
@@ -64,7 +65,8 @@ class Clips:
         """
         a, b = (Video(path, job.fps if path.is_dir() else None) for path in (job.a, job.b))
         require_two_clips(job.a, job.b)
-        return cls(job, (a, b), (content_hash(job.a), content_hash(job.b)), Work(Place(job.out)), progress)
+        work = Work(Place(job.out), claim)
+        return cls(job, (a, b), (content_hash(job.a), content_hash(job.b)), work, progress)
 
     def synchronised(self) -> tuple[Sync, str]:
         """When: their synchronisation, and its key."""
@@ -121,7 +123,7 @@ class Clips:
                     fit_rig(job.rig, *self.videos), check_rig(job.rig, *self.videos, pairs, told)
                 )
             else:
-                folder = f"{self.work.place}/work/calibration_steps"
+                folder = f"{self.work.place}/work/{STEPS}"
                 found = calibrate(*self.videos, pairs, job.intrinsics, job.config.calibrate, folder, told)
             factor = 1.0 if job.scale is None else job.scale / baseline(*found.rig.frames[0].views)
             rigs = [scaled(rig, factor) for rig in (found.rig, *found.alternatives)]

@@ -15,13 +15,14 @@ from wideflow.pipeline.job import Job
 from wideflow.pipeline.step.undistort import ideal_rig
 from wideflow.pipeline.tasks.plan import Plan
 from wideflow.progress import Progress
+from wideflow.storage.lock import Claim
 from wideflow.sync import FramePairs
 from wideflow.types import Rig, RigFrame
 from wideflow.verdict import Finding, require_trust
 from wideflow.verdict.judge import calibration_doubts, sync_finding
 
 
-def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
+def make_plan(job: Job, progress: Progress, claim: Claim | None = None) -> tuple[Plan, dict[str, Any]]:
     """Synchronise and calibrate, unless that is done, and choose the moments.
 
     Returns
@@ -36,7 +37,7 @@ def make_plan(job: Job, progress: Progress) -> tuple[Plan, dict[str, Any]]:
     RefusedError
         A result would not be worth its time; what was found is kept for a job that goes on anyway.
     """
-    clips = Clips.of(job, progress)
+    clips = Clips.of(job, progress, claim)
     sync, sync_key = clips.synchronised()
     pairs = choose_pairs(sync.pairs, job.frames, str(job.a))
     described = described_sync(sync, pairs)

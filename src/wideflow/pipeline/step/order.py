@@ -19,7 +19,7 @@ from wideflow.pipeline.step.lifting import lift_last, lift_step, refine_step
 from wideflow.pipeline.step.over_time import look_over_time
 from wideflow.pipeline.step.stage import Need, Stage
 from wideflow.pipeline.step.values import FilledFlow, LastMoment, MatchedFlow, Pictures, RefinedFlows
-from wideflow.storage.versions import STAGES as VERSIONS
+from wideflow.storage.versions import VERSIONS
 from wideflow.types import DepthOverTime, SceneFlow
 
 # what is given from outside, at each moment

@@ -60,7 +60,8 @@ class _Folder:
     """A result's folder as what stages fetch their needs from."""
 
     def __init__(self, plan: Plan) -> None:
-        self._plan, self._work, self._seconds = plan, Work(Place(plan.out)), Seconds()
+        self._plan, self._seconds = plan, Seconds()
+        self._work = Work(Place(plan.out), plan.claim)
 
     def note(self, task: Task) -> dict[str, Any] | None:
         if STAGE[task.name].kept == "work":

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from wideflow.pipeline.step.order import STAGE
 from wideflow.pipeline.tasks.do import noted
 from wideflow.pipeline.tasks.plan import Plan, Task
 from wideflow.storage.schema import ARRAYS
 from wideflow.storage.store import Store
+
+# causes that lie in what the user asks for; all others are news to them
+_OTHER_PLAN, _MORE_ARRAYS = (
+    "the settings, the frames or the cameras have changed",
+    "more arrays are asked for",
+)
+
+
+class Reason(NamedTuple):
+    """Why moments that were there are computed again, as a sentence, and whether the user asked for that."""
+
+    words: str
+    asked: bool
 
 
 @dataclass(frozen=True)
@@ -20,12 +34,12 @@ class Survey:
     ----------
     tasks : tuple of Task
         To do, in the order of the plan.
-    reasons : tuple of str
-        A sentence for each cause for which moments that were there are computed again.
+    reasons : tuple of Reason
+        One for each cause for which moments that were there are computed again.
     """
 
     tasks: tuple[Task, ...]
-    reasons: tuple[str, ...]
+    reasons: tuple[Reason, ...]
 
 
 def survey(plan: Plan, store: Store | None) -> Survey:
@@ -47,8 +61,11 @@ def survey(plan: Plan, store: Store | None) -> Survey:
     chosen: set[Task] = set()
     for task in pending:
         _gather(plan, task, chosen)
-    reasons = tuple(f"{_moments(set(times))} computed again: {cause}" for cause, times in causes.items())
-    return Survey(tuple(task for task in plan.tasks() if task in chosen), reasons)
+    reasons = (
+        Reason(f"{_moments(set(times))} computed again: {cause}", cause in (_OTHER_PLAN, _MORE_ARRAYS))
+        for cause, times in causes.items()
+    )
+    return Survey(tuple(task for task in plan.tasks() if task in chosen), tuple(reasons))
 
 
 def _gather(plan: Plan, task: Task, chosen: set[Task]) -> None:
@@ -72,11 +89,11 @@ def _cause(plan: Plan, task: Task, store: Store) -> str | None:
         if newer:
             gives = "gives" if len(newer) == 1 else "give"
             return f"{' and '.join(newer)} of this version {gives} other values"
-        return "the settings, the frames or the cameras have changed"
+        return _OTHER_PLAN
     more = [name for name in plan.arrays(task) if name not in noted["arrays"]]
     if more:
         new = [name for name in more if name in ARRAYS]
-        return f"this version stores {' and '.join(new)} too" if new else "more arrays are asked for"
+        return f"this version stores {' and '.join(new)} too" if new else _MORE_ARRAYS
     return store.damage(slot, t)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from wideflow.errors import InputError, MissingExtraError
@@ -38,7 +39,7 @@ def run_on_cluster(
 
     A task whose worker is lost is done again by another.
     """
-    with _client(address, workers) as client, _told_if_lost(address):
+    with _silent_dask(), _client(address, workers) as client, _told_if_lost(address):
         from distributed import as_completed
 
         run = plan.claim.token if plan.claim else ""  # what another run has found under a name is not ours
@@ -53,6 +54,8 @@ def run_on_cluster(
         names = {future.key: task for task, future in futures.items()}
         clock = _Clock(len(tasks))
         for number, (future, note) in enumerate(as_completed(list(futures.values()), with_results=True)):
+            if isinstance(note, BaseException):  # how Dask tells of a scheduler that is gone
+                raise note
             task = names[future.key]
             clock.add(note)
             done(task, note)
@@ -111,7 +114,7 @@ def _client(address: str | None, workers: int) -> Iterator[Any]:
     environment = {"NUMBA_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
     try:
         cluster = LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None, env=environment, silence_logs=50
+            n_workers=workers, threads_per_worker=1, dashboard_address=":0", env=environment, silence_logs=50
         )
     except (OSError, RuntimeError, MemoryError, TimeoutError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
@@ -120,6 +123,22 @@ def _client(address: str | None, workers: int) -> Iterator[Any]:
         ) from error
     with cluster, Client(cluster) as client:
         yield client
+
+
+@contextmanager
+def _silent_dask() -> Iterator[None]:
+    """Without Dask's own log on standard error, which tells of a lost scheduler in pages."""
+    with suppress(ImportError):
+        import distributed  # noqa: F401  (its loggers come with it)
+    names = [name for name in logging.root.manager.loggerDict if name.split(".")[0] == "distributed"]
+    levels = {name: logging.getLogger(name).level for name in ("distributed", *names)}
+    for name in levels:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
 
 
 @contextmanager

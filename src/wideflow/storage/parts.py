@@ -1,4 +1,4 @@
-"""Steps of one computation that are kept: what a run that was ended has done, the next does not do again."""
+"""Parts of one computation that are kept: what a run that was ended has done, the next does not do again."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from wideflow.storage.place import Place
 LOG = logging.getLogger("wideflow")
 
 
-class Steps:
-    """A folder with one file of arrays for every step done; nothing is kept without a place.
+class Parts:
+    """A folder with one file of arrays for every part done; nothing is kept without a place.
 
     Parameters
     ----------
@@ -26,8 +26,8 @@ class Steps:
     def __init__(self, place: Place | None, key: str) -> None:
         self._place, self._key = place, key
 
-    def step(self, name: str, compute: Callable[[], Arrays]) -> Arrays:
-        """The arrays of a step, as they were kept if it was done before; what is damaged is done anew."""
+    def part(self, name: str, compute: Callable[[], Arrays]) -> Arrays:
+        """The arrays of a part, as they were kept if it was done before; what is damaged is done anew."""
         if self._place is None:
             return compute()
         path = f"{self._key}/{name}.bin"

@@ -17,7 +17,7 @@ from wideflow.pipeline.step.timings import Seconds, clock, total
 from wideflow.pipeline.step.values import FilledFlow, MatchedFlow
 from wideflow.types import SceneFlow
 
-STAGES = ("match", "fill", "refine")
+MEASURED = ("match", "fill", "refine")
 _LOOP = (("stereo", 0), ("optical_a", 0), ("optical_b", 0), ("stereo", 1))  # flows, and their moments
 
 
@@ -59,8 +59,8 @@ def run_stages(sample: Sample, config: Config, stage: str = "all") -> list[Stage
     stage : "match", "fill", "refine" or "all"
         Which results are wanted; what comes before is computed all the same.
     """
-    if stage not in (*STAGES, "all"):
-        raise InputError(f"there is no stage '{stage}'; there are {', '.join(STAGES)} and all")
+    if stage not in (*MEASURED, "all"):
+        raise InputError(f"there is no stage '{stage}'; there are {', '.join(MEASURED)} and all")
     if sample.is_step:
         results = step_results(step_in_memory(sample, config), config, stage)
     elif stage == "refine":

@@ -1,0 +1,105 @@
+"""The commands that make the tables of the pages run: each benchmark, on pictures as small as it gets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from benchmarks import calibrate, confidence, filling, frames, match, refine, sync
+
+from wideflow.synth import SynthConfig, render
+
+TINY = (96, 54)
+
+
+def tiny(**settings: Any) -> SynthConfig:
+    """`SynthConfig` of tiny pictures."""
+    return SynthConfig(**{**settings, "size": TINY})
+
+
+def rows(told: str) -> list[list[str]]:
+    """Cells of every line of the tables that were printed, without their heads."""
+    lines = [line.strip("| \n").split("|") for line in told.splitlines() if line.startswith("|")]
+    return [
+        [cell.strip() for cell in line]
+        for line, after in zip(lines, [*lines[1:], ["x"]], strict=True)
+        if not set("".join(line)) <= {"-"} and not set("".join(after)) <= {"-"}
+    ]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("WIDEFLOW_DATA", "WIDEFLOW_CLIPS"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("module", "settings", "scenes"),
+    [
+        (match, {"ANGLES": (8,), "SIZES": (TINY,)}, {"synth08", "96x54"}),
+        (filling, {"SIZES": (TINY,)}, {"96x54"}),
+        (refine, {"ANGLES": (8,)}, {"synth08"}),
+    ],
+    ids=["match", "filling", "refine"],
+)
+def test_a_table_of_rendered_scenes(
+    module: ModuleType,
+    settings: dict[str, Any],
+    scenes: set[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(module, "SynthConfig", tiny)
+    for name, value in settings.items():
+        monkeypatch.setattr(module, name, value)
+    module.main()
+    told = rows(capsys.readouterr().out)
+    assert {row[0] for row in told} >= scenes
+    assert all(any(character.isdigit() for character in row[-1] + row[2]) for row in told)
+
+
+def test_confidence_against_truth(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(confidence, "SCENES", {"one": SynthConfig(angle=10, seed=501, size=TINY)})
+    monkeypatch.setattr(confidence, "CHART", tmp_path / "confidence.svg")
+    confidence.main()
+    told = rows(capsys.readouterr().out)
+    assert [row[0] for row in told] == ["one", "within 1 %", "pixels"]
+    assert (tmp_path / "confidence.svg").read_text().startswith("<svg")
+
+
+def test_speed_and_memory(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(frames, "SIZES", (TINY,))
+    frames.main()
+    told = rows(capsys.readouterr().out)
+    assert {row[1] for row in told if row[0] == "96x54"} >= set(frames.CLOCKS)
+
+
+@pytest.fixture(scope="module")
+def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one rendered clip."""
+    folder = tmp_path_factory.mktemp("clips")
+    config = SynthConfig(angle=15, frames=36, size=(160, 90), seed=31, video=True, offset=0.2567)
+    render(folder / "one", config)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("module", "each", "unit"), [(sync, 3, "ms"), (calibrate, 2, "px")], ids=["sync", "calibrate"]
+)
+def test_a_table_of_clips(
+    module: ModuleType,
+    each: int,
+    unit: str,
+    clips: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("WIDEFLOW_CLIPS", str(clips))
+    module.main()
+    told = rows(capsys.readouterr().out)
+    assert [row[0] for row in told] == each * ["one"]
+    assert any(cell.endswith(f" {unit}") for row in told for cell in row), told
