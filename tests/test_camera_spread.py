@@ -126,7 +126,7 @@ def test_confidence_holds_for_cameras_as_uncertain_as_told() -> None:
             evidence = MatchEvidence(np.ones(depth.shape, bool), noise=noise, spread=spread if told else None)
             lifted = lift_stereo(_ideal(BELIEVED), flow, evidence)
             claimed[told].append(lifted.confidence)
-            assert (lifted.tilt > 0.002) == told
+            assert (lifted.judged.tilt > 0.002) == told
         right.append(np.abs(_errors(lifted.depth, depth)) < 0.01)
     truth, told, untold = np.stack(right), np.stack(claimed[True]), np.stack(claimed[False])
     assert truth[told > 0.8].mean() > 0.9

@@ -10,7 +10,7 @@ from wideflow.lift import BOTH_NOW, COMPLETED, OVER_TIME, UNKNOWN, Judged, join,
 from wideflow.pipeline.step.over_time import grey
 from wideflow.types import DepthOverTime
 
-SIZE = (160, 120)
+SIZE = (320, 240)
 CAMERA = ideal_camera(room.camera("a", SIZE, k1=0.0))
 MOMENTS = np.arange(12) / 5
 
@@ -40,7 +40,7 @@ def test_depth_of_what_stands_still(found: tuple[Glimpse, DepthOverTime]) -> Non
     here, over_time = found
     depth, still = truth(here, 0.4)
     error = np.abs(1 / over_time.inverse / depth - 1)[still]
-    assert np.median(error) < 0.015  # pictures of 160 pixels
+    assert np.median(error) < 0.01
     assert np.mean(error < 0.05) > 0.85
 
 
@@ -102,9 +102,9 @@ def judged(surface: float, deviation: float) -> Judged:
     return Judged(*(np.full((1, 1), value, np.float32) for value in (surface, deviation, 0.0)))
 
 
-def over_time(depth: float, relative: float, unlike: float = 0.02, agreeing: float = 8.0) -> DepthOverTime:
+def over_time(depth: float, relative: float, unlike: float = 0.02) -> DepthOverTime:
     """Of one pixel."""
-    values = 1 / depth, relative / depth, unlike, agreeing
+    values = 1 / depth, relative / depth, unlike
     return DepthOverTime(*(np.full((1, 1), value, np.float32) for value in values))
 
 
@@ -123,13 +123,13 @@ def test_depths_that_agree_are_surer_and_their_mean() -> None:
 def test_the_surer_depth_wins() -> None:
     unsure, sure = judged(0.05, 0.01), judged(0.97, 0.01)
     assert join(ONE * 4, unsure, SEEN, over_time(5.0, 0.004)).source[0, 0] == OVER_TIME
-    kept = join(ONE * 4, sure, SEEN, over_time(5.0, 0.004, unlike=1.0, agreeing=2.0))
+    kept = join(ONE * 4, sure, SEEN, over_time(5.0, 0.004, unlike=1.5))
     assert kept.source[0, 0] == BOTH_NOW
     assert kept.depth[0, 0] == 4
 
 
 def test_flow_that_no_static_world_has_speaks_for_the_pair() -> None:
-    moved = join(ONE * 4, judged(0.5, 0.01), SEEN, over_time(5.0, 0.004), ONE * 9, ONE * 9)
+    moved = join(ONE * 4, judged(0.7, 0.01), SEEN, over_time(5.0, 0.004, 0.5), ONE * 9, ONE * 9)
     assert moved.source[0, 0] == BOTH_NOW
     assert moved.moving[0, 0] > 0.9
     still = join(ONE * 4, judged(0.05, 0.01), ~SEEN, over_time(5.0, 0.004), ONE * 0.05, ONE * 0.05)

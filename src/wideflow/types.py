@@ -243,20 +243,17 @@ class DepthOverTime:
         Its standard deviation from noise, on the right surface.
     unlike : (H, W) float32
         Mean square difference, in deviations of detail, of the windows that were compared: 0 (alike) to 2.
-    agreeing : (H, W) float32
-        How many other pictures agree, by weight.
     """
 
     inverse: NDArray[np.float32]
     deviation: NDArray[np.float32]
     unlike: NDArray[np.float32]
-    agreeing: NDArray[np.float32]
 
     @classmethod
     def nothing(cls, shape: tuple[int, int]) -> DepthOverTime:
         """No evidence."""
         unknown = np.full(shape, np.nan, np.float32)
-        return cls(unknown, unknown.copy(), unknown.copy(), np.zeros(shape, np.float32))
+        return cls(unknown, unknown.copy(), unknown.copy())
 
     @property
     def known(self) -> bool:

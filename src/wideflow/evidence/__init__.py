@@ -58,9 +58,9 @@ def depth_over_time(
     for level in range(max(0, halvings - 1), -1, -1):
         size = -(-full[0] // 2**level), -(-full[1] // 2**level)
         inverse = cv2.resize(inverse, size[::-1], interpolation=cv2.INTER_LINEAR)
-        inverse, deviation, unlike, agreeing = sharpened(here, others, inverse, float(step), config)
+        inverse, deviation, unlike = sharpened(here, others, inverse, float(step), config)
     lowest = np.float32(depths[0] / 2)
-    return DepthOverTime(np.maximum(inverse, lowest), deviation, unlike, agreeing)
+    return DepthOverTime(np.maximum(inverse, lowest), deviation, unlike)
 
 
 def _inverse_depths(

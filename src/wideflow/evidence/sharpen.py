@@ -27,7 +27,7 @@ _DAMPED = np.float32(0.05)  # of the ordinary information: where there is less, 
 
 def sharpened(
     here: Glimpse, others: list[Glimpse], inverse: Floats, step: float, config: EvidenceConfig
-) -> tuple[Floats, Floats, Floats, Floats]:
+) -> tuple[Floats, Floats, Floats]:
     """Inverse depth after some rounds, and what stands behind it.
 
     Parameters
@@ -48,8 +48,6 @@ def sharpened(
         Of the inverse depth, from noise.
     unlike : (h, w) float32
         Mean square difference of the windows that count; 0 alike, 2 have nothing in common.
-    agreeing : (h, w) float32
-        How many pictures count.
     """
     shape = inverse.shape[:2]
     picture, guide = here.detail(shape), here.brightness(shape)
@@ -63,12 +61,12 @@ def sharpened(
             share = np.maximum(cv2.blur(shown, window), np.float32(1e-3))
             sums[v, 0] = np.where(share < 0.5, np.float32(9), cv2.blur(misfit, window) / share)
             sums[v, 1], sums[v, 2] = cv2.blur(mixed, window), cv2.blur(slope, window)
-        shift, information, unlike, agreeing = _joined(sums)
+        shift, information, unlike = _joined(sums)
         usual = np.median(information)
         shift = np.clip(shift / (information + _DAMPED * usual), -step, step)
         inverse = _settled(inverse + shift, information / usual, guide)
     deviation = np.sqrt((unlike + _ALIKE) / np.maximum(information * config.window**2, 1e-12))
-    return inverse, deviation.astype(np.float32), unlike, agreeing
+    return inverse, deviation.astype(np.float32), unlike
 
 
 def _settled(inverse: Floats, information: Floats, guide: Floats) -> Floats:
@@ -123,12 +121,12 @@ def _draw(picture, other, H, e, inverse, out):
             out[3, y, x] = 1
 
 
-def _joined(sums: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def _joined(sums: Floats) -> tuple[Floats, Floats, Floats]:
     """What all pictures (V, 3, h, w) say together; the third best of three sets what is alike."""
     shape = sums.shape[2:]
-    out = np.empty((4, *shape), np.float32)
+    out = np.empty((3, *shape), np.float32)
     _join(sums, out)
-    return out[0], out[1], out[2], out[3]
+    return out[0], out[1], out[2]
 
 
 @njit(parallel=True, fastmath=FAST)
@@ -151,4 +149,4 @@ def _join(sums, out):
                 shift += weight * sums[v, 1, y, x]
                 information += weight * sums[v, 2, y, x]
             out[0, y, x], out[1, y, x] = shift, information
-            out[2, y, x], out[3, y, x] = misfit / max(weights, np.float32(1e-6)), weights
+            out[2, y, x] = misfit / max(weights, np.float32(1e-6))

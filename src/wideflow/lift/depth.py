@@ -112,6 +112,11 @@ class LiftedStereo:
     depth: Floats
     judged: Judged
 
+    @property
+    def confidence(self) -> Floats:
+        """(H, W): the chance that depth is within a percent; 0 where depth is unknown."""
+        return self.judged.within()
+
 
 def lift_stereo(frame: RigFrame, stereo: Floats, evidence: MatchEvidence) -> LiftedStereo:
     """Depth from the stereo flow (H, W, 2) of one moment."""

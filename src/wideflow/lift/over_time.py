@@ -7,6 +7,7 @@ both are right they agree to their noise, which happens by chance only seldom: s
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import cv2
 import numpy as np
@@ -21,17 +22,25 @@ Floats = NDArray[np.float32]
 # where a depth comes from
 UNKNOWN, BOTH_NOW, OVER_TIME, TRACK, COMPLETED = range(5)
 
-# log odds of a depth over time to be that of the pixel, for what its windows show
-_ODDS = -4.0
-_UNLIKE = -0.84  # times the logarithm of their difference
-_AGREEING = 1.06  # of the number of pictures that agree
-_JUMP = -1.46  # of the step of depth around the pixel, as a share of it
+# Log odds of a depth over time to be that of the pixel: a constant, then for the logarithms of how unlike its
+# windows are, of the step of depth around, and of how far the optical flow is from that of a static world.
+# `python -m benchmarks confidence` shows what they are worth.
+_BY_ITSELF = -4.1, -0.8, -1.1
+_SEEN = -4.8, -0.9, -1.28, -0.36  # where B shows the pixel: then it is more often something that moves
+_HIDDEN = -3.3, -0.26, -0.97, -0.32
 _REACH = 9  # px: how far around a step is minded
-_FACTOR = 2.5  # errors on the right surface are so many times what noise alone would give
-_FLOOR = 0.002  # of depth: poses are not known better
-
+_NOISE, _FLOOR = (
+    1.8,
+    0.004,
+)  # errors on the right surface: so many times noise alone; poses are not known better
+_PAIR = 1.5, 0.9  # log odds of the pair's depth to be within 3 %, from those of its surface
+_TOGETHER = 0.003  # of depth: what two depths that agree may have in common
+_LEAST = 0.3  # chance from which a hidden pixel takes its depth over time
 _CHANCE = 1.0  # width of what wrong depths spread over, as a logarithm
-_MOVED = 0.5, 2.0  # px of flow that stands against a static world: log odds 0, and how fast they grow
+_MOVED_SEEN, _MOVED_HIDDEN = (
+    (0.4, 1.5),
+    (-2.2, 0.9),
+)  # log odds of motion: a constant, and for that of the flow
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,18 +65,31 @@ class Joined:
     moving: Floats
 
 
-def static_chance(over_time: DepthOverTime) -> Floats:
-    """(H, W): chance that a depth over time is that of what the pixel shows."""
+def static_chance(
+    over_time: DepthOverTime, error: Floats | None = None, visible: NDArray[np.bool_] | None = None
+) -> Floats:
+    """Chance (H, W) that a depth over time is that of what the pixel shows.
+
+    Parameters
+    ----------
+    over_time : DepthOverTime
+        From A's other moments.
+    error : (H, W) float32, optional
+        Of `rigid_error` with its depth.
+    visible : (H, W) bool, optional
+        Where B shows the pixel; with ``error``.
+    """
     inverse = over_time.inverse
     kernel = np.ones((_REACH, _REACH), np.uint8)
     jump = (cv2.dilate(inverse, kernel) - cv2.erode(inverse, kernel)) / inverse
-    odds = (
-        _ODDS
-        + _UNLIKE * np.log(over_time.unlike + 0.02)
-        + _AGREEING * np.log(over_time.agreeing + 0.1)
-        + _JUMP * np.log(jump + 0.01)
-    )
-    return np.nan_to_num(1 / (1 + np.exp(-odds))).astype(np.float32)
+    tells = [np.ones_like(inverse), np.log(over_time.unlike + 0.02), np.log(jump + 0.01)]
+    if error is None or visible is None:
+        odds = sum(weight * told for weight, told in zip(_BY_ITSELF, tells, strict=True))
+    else:
+        tells.append(np.log(error + 0.1))
+        pairs = zip(_SEEN, _HIDDEN, tells, strict=True)
+        odds = sum(np.where(visible, seen, hidden) * told for seen, hidden, told in pairs)
+    return np.nan_to_num(_chance(odds)).astype(np.float32)
 
 
 def rigid_error(view: View, view_next: View, inverse: Floats, optical: Floats) -> Floats:
@@ -98,49 +120,52 @@ def join(
     """
     source = np.where(visible, BOTH_NOW, COMPLETED).astype(np.uint8)
     source[~np.isfinite(depth)] = UNKNOWN
+    moving = _moving(error_pair, visible)
     if not over_time.known:
-        return Joined(depth, judged, source, _moving(error_pair, depth.shape))
-    chance = static_chance(over_time)
-    if error_time is not None:
-        chance = chance * (1 - _moving(error_time, depth.shape))
-    noise = np.hypot(_FACTOR * over_time.deviation / over_time.inverse, _FLOOR).astype(np.float32)
-    pair = np.where(np.isfinite(depth), judged.surface, 0)
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        apart = np.log(depth * over_time.inverse)
-        both_noise = np.hypot(judged.deviation, noise)
-        likely = np.exp(-0.5 * (apart / both_noise) ** 2) / (np.sqrt(2 * np.pi) * both_noise) * _CHANCE
-    likely = np.where(np.isfinite(likely), likely, 0)
-    both, only_pair = pair * chance * likely, pair * (1 - chance)
-    only_time, none = (1 - pair) * chance, (1 - pair) * (1 - chance)
-    total = both + only_pair + only_time + none
-    by_time = only_time > only_pair
-    surface = (both + np.where(by_time, only_time, only_pair)) / total
-    agreed = both > np.maximum(only_pair, only_time)
+        return Joined(depth, judged, source, moving)
+    noise = np.hypot(_NOISE * over_time.deviation / over_time.inverse, _FLOOR)
+    time = static_chance(over_time, error_time, visible)
+    # what B does not show was completed with the help of depth over time: agreement would say nothing
+    pair = np.where(visible & np.isfinite(depth), _chance(_PAIR[0] + _PAIR[1] * _odds(judged.surface)), 0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        share = np.where(agreed, judged.deviation**2 / (judged.deviation**2 + noise**2), by_time)
-        inverse = np.where(
-            share == 0,
-            1 / depth,
-            np.where(share == 1, over_time.inverse, (1 - share) / depth + share * over_time.inverse),
-        )
-        deviation = np.where(
-            agreed, judged.deviation * noise / both_noise, np.where(by_time, noise, judged.deviation)
-        )
-    source[by_time & ~agreed] = OVER_TIME
-    source[agreed & ~visible] = OVER_TIME
-    source[agreed & visible] = BOTH_NOW
-    moving = np.where(
-        source == OVER_TIME, np.nan_to_num(_moving(error_time, depth.shape)), _moving(error_pair, depth.shape)
-    )
-    found = Judged(surface.astype(np.float32), deviation.astype(np.float32), judged.bent, judged.tilt)
-    return Joined((1 / inverse).astype(np.float32), found, source, moving.astype(np.float32))
+        apart, spread = np.log(depth * over_time.inverse), np.hypot(judged.deviation, noise)
+        likely = _CHANCE * np.exp(-0.5 * (apart / spread) ** 2) / (np.sqrt(2 * np.pi) * spread)
+    both = pair * time * np.where(np.isfinite(likely), likely, 0)
+    only_pair, only_time = pair * (1 - time), (1 - pair) * time
+    total = both + only_pair + only_time + (1 - pair) * (1 - time)
+    agreed = both > np.maximum(only_pair, only_time)
+    by_time = ~agreed & np.where(visible, only_time > only_pair, time > _LEAST)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = judged.deviation**2 / spread**2  # the noisier a depth, the more the other one counts
+        mean = 1 / ((1 - share) / depth + share * over_time.inverse)
+        found = np.where(agreed, mean, np.where(by_time, 1 / over_time.inverse, depth))
+        least = np.hypot(np.minimum(judged.deviation, noise), _TOGETHER)
+        surface = np.where(agreed, (both + np.maximum(only_pair, only_time)) / total, judged.surface)
+        surface = np.where(by_time, np.where(visible, only_time / total, time), surface)
+    deviation = np.where(agreed, least, np.where(by_time, noise, judged.deviation))
+    source[by_time] = OVER_TIME
+    if error_time is not None:
+        moving = np.where(by_time, _moving(error_time, visible), moving)
+    sure = Judged(surface.astype(np.float32), deviation.astype(np.float32), judged.bent, judged.tilt)
+    return Joined(found.astype(np.float32), sure, source, moving)
 
 
-def _moving(error: Floats | None, shape: tuple[int, ...]) -> Floats:
-    """Chance that something moved, by how far the flow is from that of a static world."""
+def _moving(error: Floats | None, visible: NDArray[np.bool_]) -> Floats:
+    """Chance that something moved, by how far the flow is from a static world's; 0 if that is not told."""
     if error is None:
-        return np.zeros(shape, np.float32)
-    middle, steep = _MOVED
-    with np.errstate(over="ignore", divide="ignore"):
-        odds = steep * np.log(error / middle)
-        return np.nan_to_num(1 / (1 + np.exp(-odds)), nan=0.5).astype(np.float32)
+        return np.zeros(visible.shape, np.float32)
+    (seen, hidden), (steep, less) = zip(_MOVED_SEEN, _MOVED_HIDDEN, strict=True)
+    odds = np.where(visible, seen, hidden) + np.where(visible, steep, less) * np.log(error + np.float32(0.1))
+    return np.nan_to_num(_chance(odds), nan=0.5).astype(np.float32)
+
+
+def _chance(odds: NDArray[Any]) -> NDArray[Any]:
+    """Of log odds."""
+    with np.errstate(over="ignore"):
+        return np.asarray(1 / (1 + np.exp(-odds)))
+
+
+def _odds(chance: NDArray[Any]) -> NDArray[Any]:
+    """The logarithm of the odds."""
+    kept = np.clip(chance, 1e-4, 1 - 1e-4)
+    return np.asarray(np.log(kept / (1 - kept)))

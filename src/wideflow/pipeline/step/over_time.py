@@ -55,9 +55,10 @@ def look_over_time(
         return DepthOverTime.nothing(shape)
     found = depth_over_time(here, [around.glimpse(i) for i in sorted(chosen)], *ends, config)
     # half the bits say enough of how sure it is, and make small files
-    sides = (values.astype(np.float16).astype(np.float32) for values in (found.unlike, found.agreeing))
     relative = np.minimum(found.deviation / found.inverse, 1).astype(np.float16).astype(np.float32)
-    return DepthOverTime(found.inverse, relative * found.inverse, *sides)
+    return DepthOverTime(
+        found.inverse, relative * found.inverse, found.unlike.astype(np.float16).astype(np.float32)
+    )
 
 
 def matched_range(cameras: RigFrame, matched: MatchedFlow) -> tuple[float, float] | None:
