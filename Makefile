@@ -50,6 +50,8 @@ shoots: $(INSTALLED)
 
 faults: $(INSTALLED)
 	PYTHONPATH=tests $(BIN)/python -m faults
+	PYTHONPATH=tests $(BIN)/python -m faults.processes --alone
+	PYTHONPATH=tests $(BIN)/python -m faults.processes
 
 # atheris looks for files that reach further; where it has no wheel, files are changed at random
 fuzz: $(INSTALLED)
@@ -66,8 +68,9 @@ lock: $(INSTALLED)
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --all-extras --no-emit-index-url \
 	  --no-emit-find-links --no-annotate --custom-compile-command "make lock" -o constraints.txt pyproject.toml
 
+# an environment that is there keeps the Python that it was made with
 $(INSTALLED): pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV)
 	$(PIP) -c constraints.txt -e ".[synth,dev]"
 	touch $@
 

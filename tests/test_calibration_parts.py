@@ -175,6 +175,8 @@ BASE = CalibrationReport(50, (50, 50), 0.4, 0.3, 900, 200.0, 12.0, (1.0,), (12.0
         ({"baseline": (1.0, 1.01, 1.2, 1.21)}, "poor", "from one frame to the next"),
         ({"tilt": 0.05}, "weak", "5%"),
         ({"tilt": 0.5}, "poor", "50%"),
+        ({"tilt": 0.16}, "poor", "Film from places farther apart"),
+        ({"tilt": 0.16, "intrinsics_source": FOUND}, "poor", "Give the intrinsics"),
         ({"halves": 0.3, "focal_spread": (0.01, 0.01)}, "poor", "zoom"),
         ({"lens_off": 0.25}, "poor", "off by 25%"),
         ({"flat": 0.97, "intrinsics_source": FOUND}, "poor", "One plane"),

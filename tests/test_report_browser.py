@@ -5,6 +5,7 @@ import re
 import shutil
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -197,6 +198,48 @@ def test_no_script_but_ours_runs(browser: Any, folder: Path, tmp_path: Path) -> 
     assert opened.page.title() != "owned"
     assert any("Content Security Policy" in said for said in opened.complaints)
     opened.close()
+
+
+def hostile(value: Any, path: str = "") -> Any:
+    """The same story with every name and every word in it hostile; grades, which are looked up, stay."""
+    if isinstance(value, dict):
+        keys = (
+            {key: key for key in value} if path.count("/") < 2 else {key: f"{key}{HOSTILE}" for key in value}
+        )
+        return {keys[key]: hostile(each, f"{path}/{key}") for key, each in value.items()}
+    if isinstance(value, list):
+        return [hostile(each, f"{path}/") for each in value]
+    return HOSTILE if isinstance(value, str) and not path.endswith("/grade") else value
+
+
+@pytest.mark.parametrize("served", [False, True])
+def test_no_word_of_a_result_becomes_a_script(
+    browser: Any, folder: Path, tmp_path: Path, served: bool
+) -> None:
+    place = shutil.copytree(folder, tmp_path / "out")
+    summary = json.loads((place / "summary.json").read_text())
+    findings = [{"topic": "Trust", "grade": "weak", "sentence": "some", "remedy": "none"}]
+    summary |= {"verdict": {"findings": findings}, "truth": {"depth": "1"}, "check": findings}
+    summary |= {"inputs": {"a": "a.mp4", "b": "b.mp4"}, "settings": {"match": {"seed": "0"}}}
+    (place / "summary.json").write_text(json.dumps(hostile(summary)))
+    (place / "timings.json").write_text(json.dumps({"seconds": {HOSTILE: 5.0}}))
+    with ExitStack() as stack:
+        url = (place / "report.html").as_uri()
+        if served:
+            server = stack.enter_context(ViewServer(Result(place)))
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            stack.callback(server.shutdown)
+            url = server.url
+        else:
+            write_report(place)
+        opened = Page(browser, url, offline=not served)
+        stack.callback(opened.close)
+        assert opened.complaints == []
+        assert opened.page.title() != "owned"
+        assert opened.page.locator("img[src=x]").count() == 0
+        assert opened.page.locator("script:not([type='application/json'])").count() == 1
+        # the words are there, as words
+        assert "onerror=" in opened.page.inner_text("body")
 
 
 def contrast(one: list[int], other: list[int]) -> float:

@@ -27,6 +27,7 @@ from wideflow.files.disk import TEMPORARY
 from wideflow.pipeline.outputs import write_step
 from wideflow.storage import place as place_module
 from wideflow.storage.checked_files import find_file, write_files
+from wideflow.storage.disk import Disk
 from wideflow.storage.packed import pack, unpack
 from wideflow.storage.place import Place
 from wideflow.storage.result import Result
@@ -322,6 +323,34 @@ def test_work_is_discarded_if_asked_for(folder: Path) -> None:
         run_quickly(WISH, folder / "out")
     assert served(folder / "out") == whole(WISH)
     assert list((folder / "out" / "work").rglob("*.bin")) == []
+
+
+def test_a_note_counts_after_its_arrays_have_reached_the_disk(folder: Path) -> None:
+    done: list[tuple[str, str]] = []
+
+    class Watched(Disk):
+        def sync(self, path: Path) -> None:
+            done.append(("sync", str(path)))
+            super().sync(path)
+
+        def rename(self, path: Path, target: Path) -> None:
+            done.append((str(path), str(target)))
+            super().rename(path, target)
+
+    with patch.object(place_module, "DISK", Watched()):
+        run_quickly(WISH, folder / "out")
+    names = {path: target for path, target in done if path != "sync"}
+    order = [names[path] if what == "sync" else path for what, path in done]
+    for t in range(3):
+        note = order.index(str(folder / f"out/checksums/{t:06d}.moment.json"))
+        for name in ("depth", "confidence", "stereo_flow"):
+            chunk = str(folder / f"out/result.zarr/{name}/c/{t}")
+            (first,) = {each for each in order if each.startswith(f"{chunk}/")}
+            assert order.count(first) == 2  # waited for, then named
+            assert order.index(first) < note
+    kept = [path for path in order if "/work/" in path]
+    assert kept
+    assert len(kept) == len(set(kept))  # it has checksums, and can be computed again: nobody waits for it
 
 
 def test_a_moment_that_is_removed_meanwhile_is_told(folder: Path) -> None:

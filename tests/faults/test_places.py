@@ -121,8 +121,8 @@ def test_a_run_that_lost_its_lock_writes_nothing_more(bucket: str) -> None:
     taken: list[int] = []
     put = Place.write
 
-    def write(self: Place, name: str, content: bytes) -> None:
-        put(self, name, content)
+    def write(self: Place, name: str, content: bytes, wait: bool = True) -> None:
+        put(self, name, content, wait)
         if "work/stereo" in name and not taken:  # another takes over while this one works
             taken.append(1)
             put(place, "lock/000002.json", b'{"token": "other"}')

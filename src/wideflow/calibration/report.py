@@ -25,7 +25,7 @@ _FOCAL_RANGE, _USUAL_RANGE, _SURE_FOCAL = (0.35, 4.0), (0.45, 1.6), 0.03
 _HALVES, _ZOOM = 0.015, 0.03  # relative difference of a focal length between the halves of the clip
 _PLANE = 0.75  # share of the matches that one plane may explain where lenses are to be found
 _LENS_OFF = 0.04  # of given focal lengths from what the videos say
-_TILT, _LARGEST_TILT = 0.02, 0.2  # relative error of depth that is said, and that is too much
+_TILT, _LARGEST_TILT = 0.02, 0.15  # relative error of depth that is said, and that is too much
 
 
 @dataclass(frozen=True)
@@ -260,7 +260,9 @@ def _about_depth(report: CalibrationReport) -> Iterator[_Doubt]:
         yield (
             grade,
             f"Depth may be tilted or bent by {report.tilt:.0%}: the videos leave that open.",
-            "Give the intrinsics, film longer, or move both cameras more.",
+            "Film from places farther apart, longer, or move both cameras more."
+            if report.intrinsics_source == ("given", "given")
+            else "Give the intrinsics, film longer, or move both cameras more.",
         )
 
 

@@ -38,5 +38,5 @@ class Parts:
             except FileError as error:
                 LOG.warning("%s", error)
         arrays = compute()
-        self._place.write(path, pack(arrays))
+        self._place.write(path, pack(arrays), wait=False)
         return arrays

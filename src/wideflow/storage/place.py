@@ -63,13 +63,24 @@ class Place:
             raise FileError(f"'{self}/{name}' does not exist; check the path")
         return content
 
-    def write(self, name: str, content: bytes) -> None:
-        """Write a file whole, or not at all, and wait until it is safe; folders on the way are made."""
+    def write(self, name: str, content: bytes, wait: bool = True) -> None:
+        """Write a file whole, or not at all; folders on the way are made.
+
+        Parameters
+        ----------
+        name : str
+            Inside this folder.
+        content : bytes
+            All of it.
+        wait : bool
+            Until it has reached the disk. What has a checksum and can be computed again need not: if power
+            fails, a file of the last seconds may be gone or damaged.
+        """
         try:
             if self.remote:
                 self._files.pipe_file(f"{self._root}/{name}", content)
             else:
-                self._write_here(self.folder / name, content)
+                self._write_here(self.folder / name, content, wait)
         except FileError:
             raise
         except OSError as error:
@@ -77,18 +88,20 @@ class Place:
         except Exception as error:
             raise FileError(f"cannot write '{self}/{name}': {_reason(error)}") from error
 
-    def _write_here(self, target: Path, content: bytes) -> None:
+    def _write_here(self, target: Path, content: bytes, wait: bool) -> None:
         make_folder(target.parent)
         temporary = target.with_name(f"{TEMPORARY}{uuid4().hex[:12]}{target.suffix}")
         try:
             DISK.write(temporary, content)
-            DISK.sync(temporary)
+            if wait:
+                DISK.sync(temporary)
             DISK.rename(temporary, target)
         except OSError:
             with suppress(OSError):
                 DISK.remove_file(temporary)
             raise
-        DISK.sync_folder(target.parent)
+        if wait:
+            DISK.sync_folder(target.parent)
 
     def create(self, name: str, content: bytes) -> bool:
         """Write a file behind a URL unless it is there, in one instant; False if it is.

@@ -2,7 +2,7 @@
 
 A task is done when its note is there, and the note is written last, so that a process may be killed at any
 moment. A task whose inputs, settings or algorithm have changed has another key: its old files are then
-removed. What is damaged is taken for not done.
+removed. What is damaged is taken for not done; so nothing here waits for the disk.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ class Work:
         folder, name = f"work/{task}", _name(task, number, key)
         old = [each for each in self.place.names(folder) if each.startswith(f"{number:06d}.")]
         if arrays is not None:
-            self.place.write(f"{name}.bin", pack(arrays))
+            self.place.write(f"{name}.bin", pack(arrays), wait=False)
         if self._claim is not None:
             self._claim.check(self.place)
-        self.place.write(f"{name}.json", seal(note))
+        self.place.write(f"{name}.json", seal(note), wait=False)
         for each in old:
             if key not in each:
                 self.place.remove(f"{folder}/{each}")
