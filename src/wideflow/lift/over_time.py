@@ -27,7 +27,7 @@ UNKNOWN, BOTH_NOW, OVER_TIME, TRACK, COMPLETED = range(5)
 # `python -m benchmarks confidence` shows what they are worth.
 _BY_ITSELF = -4.1, -0.8, -1.1
 _SEEN = -4.8, -0.9, -1.28, -0.36  # where B shows the pixel: then it is more often something that moves
-_HIDDEN = -3.3, -0.26, -0.97, -0.32
+_HIDDEN = -2.6, -0.26, -0.97, -0.32
 _REACH = 9  # px: how far around a step is minded
 _NOISE, _FLOOR = (
     1.8,

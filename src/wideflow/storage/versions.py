@@ -17,7 +17,7 @@ VERSIONS = {
     "evidence": 1,
     "fill": 2,
     "refine": 1,
-    "lift": 3,
+    "lift": 4,
 }
 
 
