@@ -26,7 +26,7 @@ from pathlib import Path
 from faults.quick_job import served
 
 _TESTS = Path(__file__).parents[1]
-_PATIENCE = 600  # seconds for anything: others may keep the machine busy
+_PATIENCE = 300  # seconds for anything: others may keep the machine busy
 ROLES = ("client", "worker", "scheduler")
 
 
@@ -69,7 +69,7 @@ def real_job(folder: Path, alone: bool) -> Job:
 
 def _environment() -> dict[str, str]:
     paths = [str(_TESTS), os.environ.get("PYTHONPATH", "")]
-    return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+    return os.environ | {"PYTHONPATH": os.pathsep.join(paths), "PYTHONFAULTHANDLER": "1"}
 
 
 def _start(words: list[str], log: Path) -> subprocess.Popen[bytes]:
@@ -86,10 +86,11 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 @dataclass
 class Cluster:
-    """A scheduler and two workers of this machine; what was killed is started again by `mend`."""
+    """A scheduler and workers of this machine; what was killed is started again by `mend`."""
 
     folder: Path
     preload: tuple[str, ...]
+    size: int = 2
     scheduler: subprocess.Popen[bytes] | None = None
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
     address: str = ""
@@ -100,7 +101,7 @@ class Cluster:
                 _kill(worker)
             self.workers, self.address = [], self._begun()
         self.workers = [worker for worker in self.workers if worker.poll() is None]
-        while len(self.workers) < 2:
+        while len(self.workers) < self.size:
             words = [sys.executable, "-m", "distributed.cli.dask_worker", self.address, "--nthreads", "1"]
             words += ["--no-dashboard", "--local-directory", str(self.folder)]
             words += [word for module in self.preload for word in ("--preload", module)]
@@ -126,12 +127,12 @@ class Cluster:
 
 
 @contextmanager
-def cluster(wanted: bool, preload: tuple[str, ...]) -> Iterator[Cluster | None]:
+def cluster(wanted: bool, preload: tuple[str, ...], size: int = 2) -> Iterator[Cluster | None]:
     if not wanted:
         yield None
         return
     with tempfile.TemporaryDirectory() as folder:
-        opened = Cluster(Path(folder), preload)
+        opened = Cluster(Path(folder), preload, size)
         try:
             yield opened
         finally:
@@ -213,6 +214,10 @@ def one_run(
         count.kills[victim] = count.kills.get(victim, 0) + 1
     try:
         code = client.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        client.send_signal(signal.SIGABRT)  # it tells where it is
+        client.wait(_PATIENCE)
+        raise AssertionError(f"blocked after {victim} was killed: {log.read_text()[heard:]}") from None
     finally:
         _kill(client)
     said = log.read_text()[heard:]

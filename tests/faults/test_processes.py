@@ -6,6 +6,8 @@ import pytest
 
 from faults.processes import QUICK, ROLES, Count, cluster, one_run, undisturbed
 from faults.quick_job import served
+from faults.slow_stages import WISH
+from faults.trial import whole
 
 pytest.importorskip("distributed", reason="needs the extra cluster")
 
@@ -25,3 +27,12 @@ def test_whoever_is_killed_the_same_command_ends_with_the_same_bits(tmp_path: Pa
     (said,) = count.said
     assert "the Dask scheduler at tcp://127.0.0.1:" in said
     assert said.endswith("can no longer be reached; start again, what is done is kept")
+
+
+def test_the_only_worker_is_killed(tmp_path: Path) -> None:
+    """All that it has been sent goes with it, the plan too."""
+    log, count = tmp_path / "client.log", Count()
+    with cluster(True, QUICK.preload, size=1) as machines:
+        assert one_run(QUICK, machines, tmp_path / "out", log, "worker", None, count) == 0
+    assert count.kills == {"worker": 1}
+    assert served(tmp_path / "out") == whole(WISH)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
+from uuid import uuid4
 
 from wideflow.errors import InputError, MissingExtraError
 from wideflow.pipeline.step.order import STAGE
@@ -18,6 +19,7 @@ from wideflow.progress import Progress
 # told each task that is done, and what was noted of it
 Done = Callable[[Task, dict[str, Any]], None]
 _PATIENCE = 20  # seconds for a scheduler to answer
+_DASK = ("distributed", "tornado", "asyncio")  # who writes its log
 _RETRIES = 2  # of a task, beside those that Dask grants when a worker is lost
 
 
@@ -44,7 +46,8 @@ def run_on_cluster(
 
         run = plan.claim.token if plan.claim else ""  # what another run has found under a name is not ours
         futures: dict[Task, Any] = {}
-        shared = client.scatter(plan, broadcast=True)
+        # a task of its own, not scattered: if all workers that have it are lost, it is sent again
+        shared = client.submit(_itself, plan, key=f"plan-{uuid4().hex}")
         for number, task in enumerate(tasks):
             needs = [futures[need] for need in plan.needs(task) if need in futures]
             name = f"{task.name}-{task.t}-{plan.key(task)}-{run}"
@@ -53,14 +56,17 @@ def run_on_cluster(
             )
         names = {future.key: task for task, future in futures.items()}
         clock = _Clock(len(tasks))
-        for number, (future, note) in enumerate(as_completed(list(futures.values()), with_results=True)):
-            if isinstance(note, BaseException):  # how Dask tells of a scheduler that is gone
-                raise note
-            task = names[future.key]
+        # not with its results: one whose scheduler is lost at that moment would be waited for, for ever
+        for number, future in enumerate(as_completed(list(futures.values()))):
+            task, note = names[future.key], future.result()
             clock.add(note)
             done(task, note)
             progress(number + 1, len(tasks), clock.text(number + 1, task, plan))
     progress(len(tasks), len(tasks), "done")
+
+
+def _itself(plan: Plan) -> Plan:
+    return plan
 
 
 def _task_after(plan: Plan, task: Task, needs: list[Any]) -> dict[str, Any]:
@@ -130,8 +136,8 @@ def _silent_dask() -> Iterator[None]:
     """Without Dask's own log on standard error, which tells of a lost scheduler in pages."""
     with suppress(ImportError):
         import distributed  # noqa: F401  (its loggers come with it)
-    names = [name for name in logging.root.manager.loggerDict if name.split(".")[0] == "distributed"]
-    levels = {name: logging.getLogger(name).level for name in ("distributed", *names)}
+    names = [name for name in logging.root.manager.loggerDict if name.split(".")[0] in _DASK]
+    levels = {name: logging.getLogger(name).level for name in (*_DASK, *names)}
     for name in levels:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
