@@ -40,6 +40,9 @@ def perfect_result(folder: Path, frames: int = 3, size: tuple[int, int] = (128, 
             "depth": truth.depth,
             "stereo_flow": flows.stereo.astype(np.float32),
             "occluded": ~truth.stereo_visible,
+            "confidence_5": np.where(known, np.float32(0.9), 0),
+            "source": np.where(truth.stereo_visible, np.uint8(1), np.uint8(2)),
+            "moving": (np.linalg.norm(np.nan_to_num(truth.motion), axis=2) > 1e-3).astype(np.float32),
             "confidence": np.where(known, np.where(truth.stereo_visible, 0.9, 0.2), 0),
         }
         for camera, name in enumerate(("picture_a", "picture_b")):

@@ -58,19 +58,23 @@ def camera_rays(cam: Camera) -> np.ndarray:
     return unproject(cam, pixel_grid(*cam.size))
 
 
-def picture(seen: View, time: float, plain: bool = False) -> np.ndarray:
-    """(H, W, 3) uint8 RGB."""
+GHOST = len(_WALLS) + 1  # its number among what is shown
+
+
+def shown(seen: View, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Colours (H, W, 3) 0..1, depth (H, W) and the number of the surface that each pixel shows."""
     rays = camera_rays(seen.camera) @ seen.R
     depth = np.full(rays.shape[:2], np.inf)
     out = np.full((*rays.shape[:2], 3), 0.5, np.float32)
+    surface = np.full(rays.shape[:2], -1)
     walk = np.array([0.9 * np.sin(3 * time), 0.3 * np.cos(4 * time), 0.5 * np.sin(2 * time)])
     ghost = (tuple(np.add(_GHOST[0], walk)), *_GHOST[1:])
     for number, (point, u, v, *half) in enumerate((*_WALLS, _BOARD, ghost)):
         normal = np.cross(u, v)
         with np.errstate(divide="ignore", invalid="ignore"):
             distance = ((np.array(point) - seen.centre) @ normal) / (rays @ normal)
-        where = seen.centre + distance[..., None] * rays - point
-        x, y = where @ np.array(u, float), where @ np.array(v, float)
+            where = seen.centre + distance[..., None] * rays - point
+            x, y = where @ np.array(u, float), where @ np.array(v, float)
         hit = (distance > 0.05) & (distance < depth)
         if half:
             hit &= (np.abs(x) < half[0]) & (np.abs(y) < half[0])
@@ -81,7 +85,13 @@ def picture(seen: View, time: float, plain: bool = False) -> np.ndarray:
             cv2.INTER_LINEAR,
             borderMode=cv2.BORDER_REFLECT,
         )
-        out[hit], depth[hit] = colours[hit], distance[hit]
+        out[hit], depth[hit], surface[hit] = colours[hit], distance[hit], number
+    return out, depth, surface
+
+
+def picture(seen: View, time: float, plain: bool = False) -> np.ndarray:
+    """(H, W, 3) uint8 RGB."""
+    out = shown(seen, time)[0]
     if plain:
         out[:] = 0.5
     noise = np.random.default_rng([int(1000 * time), ord(seen.camera.name)]).normal(0, 0.006, out.shape)

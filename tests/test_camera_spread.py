@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from wideflow.geometry import camera_to_world, ideal_camera, pixel_grid, project, unproject, world_to_camera
-from wideflow.lift import Evidence, camera_spread, lift_stereo, tilt_words
+from wideflow.lift import MatchEvidence, camera_spread, lift_stereo, tilt_words
 from wideflow.types import Camera, RigFrame, View
 
 SIZE = (240, 180)
@@ -70,7 +70,7 @@ def test_spread_is_the_error_that_wrong_cameras_make(direction: int) -> None:
     true = _filmed(np.diag(DEVIATIONS)[direction])
     depth, flow = _matches(BELIEVED, true)
     visible = np.ones(depth.shape, bool)
-    found = lift_stereo(_ideal(BELIEVED), flow, Evidence(visible)).depth
+    found = lift_stereo(_ideal(BELIEVED), flow, MatchEvidence(visible)).depth
     actual = np.abs(_errors(found, depth))
     spread = camera_spread(BELIEVED, _ideal(BELIEVED), flow, [true])
     assert spread.dtype == np.float32
@@ -123,10 +123,10 @@ def test_confidence_holds_for_cameras_as_uncertain_as_told() -> None:
         noise = np.full(depth.shape, NOISE, np.float32)
         spread = camera_spread(BELIEVED, _ideal(BELIEVED), flow, ALTERNATIVES)
         for told in (True, False):
-            evidence = Evidence(np.ones(depth.shape, bool), noise=noise, spread=spread if told else None)
+            evidence = MatchEvidence(np.ones(depth.shape, bool), noise=noise, spread=spread if told else None)
             lifted = lift_stereo(_ideal(BELIEVED), flow, evidence)
             claimed[told].append(lifted.confidence)
-            assert (lifted.tilt > 0.002) == told
+            assert (lifted.judged.tilt > 0.002) == told
         right.append(np.abs(_errors(lifted.depth, depth)) < 0.01)
     truth, told, untold = np.stack(right), np.stack(claimed[True]), np.stack(claimed[False])
     assert truth[told > 0.8].mean() > 0.9

@@ -99,7 +99,8 @@ def test_exr_opens_in_openexr(result: Result, tmp_path: Path) -> None:
         channels = {name: channel.pixels.copy() for name, channel in file.channels().items()}
     flow = {f"{layer}.{axis}" for layer in ("forward", "stereo") for axis in "uv"}
     vectors = {f"Vector.{axis}" for axis in "XYZW"} | {f"motion3d.{axis}" for axis in "XYZ"}
-    assert set(channels) == {"R", "G", "B", "Z", "confidence.Y"} | flow | vectors
+    assert set(channels) == {"R", "G", "B", "Z", "confidence.Y", "moving.Y"} | flow | vectors
+    np.testing.assert_array_equal(channels["moving.Y"], result.moving(0))
     mask = known(result, 0)
     np.testing.assert_array_equal(channels["Z"], np.where(mask, result.depth(0), 0))
     np.testing.assert_array_equal(channels["confidence.Y"], result.confidence(0))
@@ -259,3 +260,12 @@ def test_rerun_opens_its_recording(result: Result, tmp_path: Path) -> None:
         np.testing.assert_allclose(np.reshape(rotation, (3, 3)), view.R, atol=1e-6)  # columns first
         K = rerun_column(path, f"/world/{letter}/picture", "Pinhole:image_from_camera")[1]
         np.testing.assert_allclose(np.reshape(K, (3, 3)).T[:2, 2], view.camera.K[:2, 2] + 0.5, rtol=1e-6)
+
+
+def test_masks_are_black_and_white_and_opposite(result: Result, tmp_path: Path) -> None:
+    export_result(result, "masks", tmp_path, ExportOptions(stop=1))
+    moving = cv2.imread(str(tmp_path / "moving" / "a_000000.png"), cv2.IMREAD_GRAYSCALE)
+    static = cv2.imread(str(tmp_path / "static" / "a_000000.png.png"), cv2.IMREAD_GRAYSCALE)
+    np.testing.assert_array_equal(moving == 255, result.moving(0) > 0.5)
+    np.testing.assert_array_equal(static, 255 - moving)
+    assert 0 < np.mean(moving == 255) < 0.9

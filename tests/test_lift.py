@@ -10,7 +10,7 @@ from wideflow.errors import InputError
 from wideflow.evaluate.datasets.sample import rectified_frame
 from wideflow.geometry import points_from_depth
 from wideflow.geometry.flow_loop import FlowLoop
-from wideflow.lift import Evidence, lift_flows, match_noise
+from wideflow.lift import MatchEvidence, lift_flows, match_noise
 from wideflow.types import Camera, RigFrame, View
 
 SCENE = plane_scene((64, 48), (72, 50))
@@ -87,7 +87,7 @@ def test_nearly_parallel_rays_are_marked() -> None:
 def test_every_doubt_lowers_confidence() -> None:
     def odds(flows: FlowLoop = SCENE.flows, **doubts: np.ndarray) -> float:
         sharp = {"visible": flows.stereo_visible, "noise": of(0.01)}
-        evidence = Evidence(**(sharp | doubts))
+        evidence = MatchEvidence(**(sharp | doubts))
         confidence = float(lift_flows(*SCENE.frames, flows, evidence).confidence[20, 30])
         assert 0 < confidence < 1
         return confidence / (1 - confidence)
@@ -155,7 +155,7 @@ def test_what_moves_between_the_two_exposures_is_trusted_less() -> None:
     seen = np.ones((60, 80), bool)
     flows = FlowLoop(optical, stereo, np.zeros_like(stereo), seen, seen, seen)
     together, apart = (
-        lift_flows(still, still, flows, Evidence(seen, late=late)).confidence for late in (0.0, 0.1)
+        lift_flows(still, still, flows, MatchEvidence(seen, late=late)).confidence for late in (0.0, 0.1)
     )
     np.testing.assert_array_equal(apart[:, :30], together[:, :30])
     assert together[:, 50:].min() > 0.5

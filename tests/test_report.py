@@ -25,7 +25,7 @@ from wideflow.report.sections import truth_section
 from wideflow.storage.result import Result, spread
 from wideflow.verdict import Finding, Verdict
 
-PANELS = ("a", "b", "stereo", "depth", "occluded", "confidence", "overlay")
+PANELS = ("a", "b", "stereo", "depth", "occluded", "confidence", "overlay", "source", "moving")
 
 
 @pytest.fixture(scope="module")

@@ -45,7 +45,7 @@ def test_tasks_come_after_what_they_need(moments: int) -> None:
     for task in plan(moments).tasks():
         assert set(plan(moments).needs(task)) <= set(done), task
         done.append(task)
-    assert len(done) == len(set(done)) == 3 * moments + 5 * (moments - 1) + 1
+    assert len(done) == len(set(done)) == 4 * moments + 5 * (moments - 1) + 1
     step = plan(moments).needs(Task("step", 0))
     assert {Task("stereo", 0), Task("stereo", 1), Task("optical_a", 0), Task("optical_b", 0)} <= set(step)
 
@@ -59,7 +59,8 @@ def test_a_raised_version_makes_anew_what_depends_on_it(monkeypatch: pytest.Monk
     for name, dependent in (
         ("refined", {"step"}),
         ("optical_b", {"optical_b", "step"}),
-        ("match_stereo", {"match_stereo", "stereo", "step", "last"}),
+        ("match_stereo", {"match_stereo", "over_time", "stereo", "step", "last"}),
+        ("over_time", {"over_time", "stereo", "step", "last"}),
     ):
         with monkeypatch.context() as patch:
             before = plan()
@@ -71,7 +72,7 @@ def test_a_raised_version_makes_anew_what_depends_on_it(monkeypatch: pytest.Monk
 def test_keys_change_with_what_a_stage_sees_and_with_nothing_else() -> None:
     config = Config()
     seed = replace(config, match=replace(config.match, seed=9))
-    matches = {"match_stereo", "match_optical_a", "match_optical_b"}
+    matches = {"match_stereo", "match_optical_a", "match_optical_b", "over_time"}
     flows = {"stereo", "optical_a", "optical_b"}
     assert changed(plan(), plan(config=seed)) == matches | flows | {"step", "last"}
     filled = replace(config, fill=replace(config.fill, reweighted=0))
@@ -81,7 +82,7 @@ def test_keys_change_with_what_a_stage_sees_and_with_nothing_else() -> None:
     other = Rig(
         rig(4).cameras, tuple(replace(frame, views=(frame.views[0], moved)) for frame in rig(4).frames)
     )
-    assert changed(plan(), plan(rig=other)) == {"match_stereo", "stereo", "step", "last"}
+    assert changed(plan(), plan(rig=other)) == {"match_stereo", "over_time", "stereo", "step", "last"}
     assert changed(plan(), plan(contents=("1", "3"))) == {stage.name for stage in STAGES if stage.kept}
 
 

@@ -31,6 +31,7 @@ from wideflow.storage.disk import Disk
 from wideflow.storage.packed import pack, unpack
 from wideflow.storage.place import Place
 from wideflow.storage.result import Result
+from wideflow.storage.schema import ARRAYS
 from wideflow.storage.sealed import seal, unseal
 from wideflow.storage.store import Store
 
@@ -283,7 +284,9 @@ def test_results_of_the_first_format_are_read(out: Path, folder: Path) -> None:
     first = json.loads((old / "result.zarr/zarr.json").read_text())
     first["attributes"]["version"] = 1
     (old / "result.zarr/zarr.json").write_text(json.dumps(first))
-    assert served(old) == served(out)
+    since = {name for name, described in ARRAYS.items() if described.since > 1}
+    now = {name: content for name, content in served(out).items() if name.split()[0] not in since}
+    assert served(old) == now
     assert main(["check-result", str(old), "-q"]) == 0
     run_again(old)  # and computed anew, since nothing tells what made them
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     )
     from wideflow.geometry.flow_loop import close_loop
     from wideflow.handheld import HandheldScene, read_handheld
-    from wideflow.lift import Evidence, Lifted, lift_flows
+    from wideflow.lift import Lifted, MatchEvidence, lift_flows
     from wideflow.matching import Match, match
     from wideflow.pipeline import scene_flow
     from wideflow.pipeline.before.dense_calibration import calibrate
@@ -71,7 +71,6 @@ __all__ = [
     "Camera",
     "Config",
     "ConfigError",
-    "Evidence",
     "ExportOptions",
     "FileError",
     "Finding",
@@ -82,6 +81,7 @@ __all__ = [
     "K_to_corner_origin",
     "Lifted",
     "Match",
+    "MatchEvidence",
     "MissingExtraError",
     "PointCloud",
     "Refinement",
@@ -179,7 +179,7 @@ _HOMES = {
     ),
     "wideflow.geometry.flow_loop": ("close_loop",),
     "wideflow.handheld": ("HandheldScene", "read_handheld"),
-    "wideflow.lift": ("Evidence", "Lifted", "lift_flows"),
+    "wideflow.lift": ("MatchEvidence", "Lifted", "lift_flows"),
     "wideflow.matching": ("Match", "match"),
     "wideflow.pipeline": ("scene_flow",),
     "wideflow.pipeline.before.dense_calibration": ("calibrate",),

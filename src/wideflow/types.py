@@ -204,8 +204,13 @@ class SceneFlow:
         Of the point and of its motion for noise of 1 px, square world units, to first order.
     occluded : (H, W) bool
         Not seen by B at t: the stereo flow is a guess.
-    confidence : (H, W) float32
-        0 (nothing known) .. 1 (certain).
+    confidence, confidence_5 : (H, W) float32
+        Chance that depth is within one percent, and within five.
+    source : (H, W) uint8
+        Where depth comes from: 0 unknown, 1 both cameras now, 2 camera A over time, 3 carried along a track,
+        4 completed from what surrounds the pixel.
+    moving : (H, W) float32
+        Chance that the world moved there.
     tilt : float
         By how much of itself depth may be bent by what calibration does not know; 0 if that is not told.
     """
@@ -220,4 +225,37 @@ class SceneFlow:
     motion_covariance: NDArray[np.float32]
     occluded: NDArray[np.bool_]
     confidence: NDArray[np.float32]
+    confidence_5: NDArray[np.float32]
+    source: NDArray[np.uint8]
+    moving: NDArray[np.float32]
     tilt: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class DepthOverTime:
+    """Depth of every pixel of a picture from other pictures, as if nothing had moved.
+
+    Attributes
+    ----------
+    inverse : (H, W) float32
+        Inverse depth, 1 / world units; NaN everywhere if there is no evidence.
+    deviation : (H, W) float32
+        Its standard deviation from noise, on the right surface.
+    unlike : (H, W) float32
+        Mean square difference, in deviations of detail, of the windows that were compared: 0 (alike) to 2.
+    """
+
+    inverse: NDArray[np.float32]
+    deviation: NDArray[np.float32]
+    unlike: NDArray[np.float32]
+
+    @classmethod
+    def nothing(cls, shape: tuple[int, int]) -> DepthOverTime:
+        """No evidence."""
+        unknown = np.full(shape, np.nan, np.float32)
+        return cls(unknown, unknown.copy(), unknown.copy())
+
+    @property
+    def known(self) -> bool:
+        """Is there any?"""
+        return bool(np.isfinite(self.inverse).any())

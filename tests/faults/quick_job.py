@@ -21,12 +21,13 @@ from wideflow.pipeline import run as run_module
 from wideflow.pipeline.job import Job
 from wideflow.pipeline.step import order
 from wideflow.pipeline.step.in_memory import Step
+from wideflow.pipeline.step.over_time import Surroundings
 from wideflow.pipeline.step.values import FilledFlow, LastMoment, MatchedFlow, Pictures, RefinedFlows
 from wideflow.pipeline.tasks import do
 from wideflow.pipeline.tasks.plan import Plan
 from wideflow.storage.result import Result
 from wideflow.storage.schema import ARRAYS, OPTIONAL, spec
-from wideflow.types import Camera, Rig, RigFrame, SceneFlow, View
+from wideflow.types import Camera, DepthOverTime, Rig, RigFrame, SceneFlow, View
 
 SIZES = ((8, 6), (7, 5))
 
@@ -115,8 +116,14 @@ def _match(size: int) -> Any:
     return matched
 
 
-def _fill(config: Any, matched: MatchedFlow, pictures: Pictures, lenses: Any) -> FilledFlow:
-    uv = _values(matched.uv.shape, matched, pictures)
+def _look(config: Any, *needs: Any) -> DepthOverTime:
+    known = [each for each in needs if not isinstance(each, Surroundings)]
+    names = DepthOverTime.__dataclass_fields__
+    return DepthOverTime(**{name: _values((6, 8), name, config.views, *known) for name in names})
+
+
+def _fill(config: Any, matched: MatchedFlow, pictures: Pictures, lenses: Any, *more: Any) -> FilledFlow:
+    uv = _values(matched.uv.shape, matched, pictures, *more)
     return FilledFlow(uv, uv[..., 0], uv[..., 1] > 2, matched.colours)
 
 
@@ -133,6 +140,7 @@ def _scene(kind: type, version: int) -> Any:
             if name in (*ARRAYS, *OPTIONAL):
                 found[name] = _values(_shape(name), name, version, *known)
         found["occluded"] = found["occluded"] > 2
+        found["source"] = found["source"].astype(np.uint8)
         found["confidence"] = np.clip(found["confidence"] / 4, 0, 1)
         return kind(**found)
 
@@ -142,7 +150,7 @@ def _scene(kind: type, version: int) -> Any:
 @contextmanager
 def quick_stages(wish: Wish) -> Iterator[None]:
     """Replace what takes long."""
-    functions: dict[str, Any] = {"pictures": _pictures, "refined": _refine}
+    functions: dict[str, Any] = {"pictures": _pictures, "over_time": _look, "refined": _refine}
     functions |= dict.fromkeys(("match_stereo", "match_optical_a"), _match(0)) | {
         "match_optical_b": _match(1)
     }

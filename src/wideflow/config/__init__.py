@@ -17,6 +17,7 @@ from wideflow.config.setting import build, nearest, parse_assignment
 from wideflow.config.stages import (
     CalibrateConfig,
     Config,
+    EvidenceConfig,
     FillConfig,
     RefineConfig,
     SyncConfig,
@@ -27,6 +28,7 @@ __all__ = [
     "PRESETS",
     "CalibrateConfig",
     "Config",
+    "EvidenceConfig",
     "FillConfig",
     "LevelPasses",
     "MatchConfig",

@@ -15,6 +15,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         }
     },
     "paper": {
+        "evidence": {"views": 0},
         "match": {
             "descriptor_radius": 10.0,
             "descriptor_angles": 8,

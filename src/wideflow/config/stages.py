@@ -10,6 +10,50 @@ from wideflow.errors import ConfigError
 
 
 @dataclass(frozen=True)
+class EvidenceConfig(Stage):
+    """Depth of what stands still from other moments of the same camera; not in the paper."""
+
+    views: int = setting(
+        10, "other pictures to compare with; 0: none, as in the paper", minimum=0, maximum=64
+    )
+    reach: float = setting(1.6, "how long before and after a moment they are taken", unit="s", minimum=0)
+    spacing: int = setting(
+        4, "of the frames around, every so many-th may be chosen", unit="frames", minimum=1, maximum=1000
+    )
+    size: int = setting(
+        480, "longest side of the picture at which all depths are tried", unit="px", minimum=32
+    )
+    fewest_steps: int = setting(48, "inverse depths to try, at least", minimum=4, maximum=1024)
+    most_steps: int = setting(96, "inverse depths to try, at most", minimum=4, maximum=1024)
+    best_share: float = setting(
+        0.5, "share of the pictures, those that agree best, that counts", minimum=0.01, maximum=1
+    )
+    descriptor_radius: float = setting(
+        4.0,
+        "how far a descriptor reaches",
+        unit="px of the small picture",
+        symbol="R",
+        minimum=1,
+        maximum=100,
+    )
+    descriptor_rings: int = setting(2, "rings of a descriptor", symbol="Q", minimum=1, maximum=8)
+    descriptor_angles: int = setting(4, "histograms on a ring", symbol="T", minimum=1, maximum=32)
+    descriptor_cap: float = setting(
+        0.11, "most that one histogram adds to the distance, of at most 2", minimum=1e-6, maximum=2
+    )
+    descriptor_noise: float = setting(
+        0.01,
+        "norm of a histogram that counts as noise, in a picture of ordinary contrast",
+        unit="brightness per px",
+        minimum=1e-6,
+    )
+    step: float = setting(0.12, "price of one step of depth between neighbours", minimum=0)
+    jump: float = setting(2.0, "price of a jump; less across an edge of the picture", minimum=0)
+    rounds: int = setting(3, "rounds of sharpening at full size", minimum=1, maximum=100)
+    window: int = setting(9, "side of the window that is sharpened", unit="px", minimum=3, maximum=99)
+
+
+@dataclass(frozen=True)
 class RefineConfig(Stage):
     """Variational scene flow (paper, section 3.3 and appendix); colours as grey levels up to 255."""
 
@@ -212,6 +256,7 @@ class Config:
 
     sync: SyncConfig = setting(SyncConfig(), "synchronisation")
     calibrate: CalibrateConfig = setting(CalibrateConfig(), "calibration")
+    evidence: EvidenceConfig = setting(EvidenceConfig(), "evidence over time")
     match: MatchConfig = setting(MatchConfig(), "dense matching")
     fill: FillConfig = setting(FillConfig(), "occlusions and filling")
     refine: RefineConfig = setting(RefineConfig(), "refinement")

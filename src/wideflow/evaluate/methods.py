@@ -20,7 +20,7 @@ from wideflow.evaluate.run_stages import StageResult, run_stages
 from wideflow.files import read_flow
 from wideflow.files.disk import AnyPath
 from wideflow.geometry import pixel_grid
-from wideflow.lift import Evidence, lift_stereo
+from wideflow.lift import MatchEvidence, lift_stereo
 from wideflow.storage.result import Result
 
 Grey = NDArray[np.uint8]
@@ -135,7 +135,7 @@ def with_depth(sample: Sample, result: StageResult) -> StageResult:
     if result.depth is not None or result.stereo is None or not sample.frames:
         return result
     seen = np.asarray(np.isfinite(result.stereo).all(axis=2))
-    return replace(result, depth=lift_stereo(sample.frames[0], result.stereo, Evidence(seen)).depth)
+    return replace(result, depth=lift_stereo(sample.frames[0], result.stereo, MatchEvidence(seen)).depth)
 
 
 def _flows(sample: Sample, name: str, flow: Callable[[Grey, Grey], Field]) -> StageResult:

@@ -21,6 +21,7 @@ FORMATS = {
     "ply": "point clouds with colour and velocity",
     "flo": "flow files of Middlebury",
     "kitti": "flow and depth as 16-bit PNG",
+    "masks": "what moves and what stands still, as black and white PNG",
     "exr": "depth, flow and motion channels for Nuke and Blender",
     "colmap": "cameras and points, undistorted pictures",
     "nerfstudio": "cameras, undistorted pictures",

@@ -19,8 +19,8 @@ from wideflow.geometry.epipolar import (
     oriented_epipoles_from_fundamental,
     sampson_distance,
 )
-from wideflow.geometry.flows import TruthFlows, flow_between, points_from_depth, truth_flows
-from wideflow.geometry.pair import PairGeometry
+from wideflow.geometry.flows import TruthFlows, flow_between, points_from_depth, static_flow, truth_flows
+from wideflow.geometry.pair import PairGeometry, transfer
 from wideflow.geometry.pose import (
     baseline,
     camera_to_world,
@@ -54,6 +54,8 @@ __all__ = [
     "proper_pose",
     "relative_pose",
     "sampson_distance",
+    "static_flow",
+    "transfer",
     "triangulate",
     "truth_flows",
     "undistort_points",

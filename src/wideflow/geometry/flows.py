@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from wideflow.errors import InputError
 from wideflow.geometry.camera import pixel_grid, project, unproject
+from wideflow.geometry.pair import transfer
 from wideflow.geometry.pose import camera_to_world, world_to_camera
 from wideflow.types import Camera, RigFrame, Truth, View
 
@@ -73,6 +74,20 @@ def flow_between(points: ArrayLike, view_source: View, view_target: View) -> Flo
     _require_picture(view_source.camera, points.shape[:-1], "a field of points")
     target = project(view_target.camera, world_to_camera(view_target, points))
     return target - pixel_grid(*view_source.camera.size)
+
+
+def static_flow(source: View, target: View, inverse: ArrayLike) -> NDArray[np.float32]:
+    """Flow (H, W, 2) to another pinhole view of what stands still at these inverse depths (H, W).
+
+    NaN where the depth is unknown or the point is behind the other camera.
+    """
+    H, e = transfer(source, target)
+    grid = pixel_grid(*source.camera.size)
+    rho = np.asarray(inverse, np.float64)[..., None]
+    there = grid @ H[:, :2].T + H[:, 2] + rho * e
+    with np.errstate(invalid="ignore", divide="ignore"):
+        pixels = there[..., :2] / np.where(there[..., 2:] > 0, there[..., 2:], np.nan)
+    return np.asarray(pixels - grid, np.float32)
 
 
 def truth_flows(truth: Truth, frame_t: RigFrame, frame_t1: RigFrame, camera_index: int) -> TruthFlows:

@@ -61,3 +61,17 @@ class PairGeometry:
         e1, e2 = self.epipoles
         infinity = None if self.infinity is None else scale2 @ self.infinity @ back1
         return PairGeometry(F / np.linalg.norm(F), (scale1 @ e1, scale2 @ e2), infinity)
+
+
+def transfer(view1: View, view2: View) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Where a pixel of one pinhole view lies in another, by its inverse depth.
+
+    Returns
+    -------
+    H, e : (3, 3) and (3,) float64
+        Pixel x (homogeneous) at inverse depth rho, 1 / world units, projects to ``H x + rho e``; its third
+        coordinate is positive in front of the second camera.
+    """
+    pose = relative_pose(view1, view2)
+    K = view2.camera.K
+    return K @ pose[:, :3] @ np.linalg.inv(view1.camera.K), K @ pose[:, 3]

@@ -1,17 +1,38 @@
 """From flows and cameras to depth, motion, their covariance and how far to trust them."""
 
 from wideflow.lift.camera_spread import CameraDoubt, camera_spread, tilt_words
-from wideflow.lift.confidence import Evidence, match_noise
+from wideflow.lift.confidence import Judged, MatchEvidence, match_noise
 from wideflow.lift.depth import Lifted, LiftedStereo, lift_flows, lift_stereo
+from wideflow.lift.over_time import (
+    BOTH_NOW,
+    COMPLETED,
+    OVER_TIME,
+    TRACK,
+    UNKNOWN,
+    Joined,
+    join,
+    rigid_error,
+    static_chance,
+)
 
 __all__ = [
+    "BOTH_NOW",
+    "COMPLETED",
+    "OVER_TIME",
+    "TRACK",
+    "UNKNOWN",
     "CameraDoubt",
-    "Evidence",
+    "Joined",
+    "Judged",
     "Lifted",
     "LiftedStereo",
+    "MatchEvidence",
     "camera_spread",
+    "join",
     "lift_flows",
     "lift_stereo",
     "match_noise",
+    "rigid_error",
+    "static_chance",
     "tilt_words",
 ]

@@ -43,7 +43,7 @@ _GREY_WEIGHTS = np.array([0.299, 0.587, 0.114], np.float32)
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class MatchEvidence:
     """What is known of a stereo flow besides its values; all arrays (H, W), None where not known.
 
     Attributes
@@ -73,10 +73,36 @@ class Evidence:
     late: float = 0.0
 
 
-def depth_confidence(
-    relative: Floats, stereo: Floats, evidence: Evidence, slip: Floats | None = None
-) -> tuple[Floats, float]:
-    """The chance of every depth to be right, and how far uncertain cameras may bend depth.
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """What is known of a depth besides its value; arrays (H, W) float32.
+
+    Attributes
+    ----------
+    surface : 0..1
+        Chance that it is the depth of what the pixel shows, and not of something beside it.
+    deviation
+        If so, its standard deviation from noise, as a share of depth; infinite where depth is unknown.
+    bent
+        And from what the cameras may be off, or from what moved between the two pictures.
+    tilt : float
+        Of `tilt`, over the pixels that would be trusted if the cameras were certain.
+    """
+
+    surface: Floats
+    deviation: Floats
+    bent: Floats
+    tilt: float = 0.0
+
+    def within(self, share: float = _RIGHT) -> Floats:
+        """The chance of the depth to be right to this share of itself."""
+        return np.asarray(self.surface * _within(self.deviation, self.bent, share), np.float32)
+
+
+def judge_depth(
+    relative: Floats, stereo: Floats, evidence: MatchEvidence, slip: Floats | None = None
+) -> Judged:
+    """How far to trust every depth of a pair.
 
     Parameters
     ----------
@@ -85,44 +111,37 @@ def depth_confidence(
         depth is unknown.
     stereo : (H, W, 2)
         The flow that depth comes from, px.
-    evidence : Evidence
+    evidence : MatchEvidence
         How far to trust it.
     slip : (H, W), optional
         Share of depth by which it is off because things moved between the two pictures.
-
-    Returns
-    -------
-    confidence : (H, W) float32
-        Chance that depth is within one percent.
-    tilt : float
-        Of `tilt`, over the pixels that would be trusted if the cameras were certain.
     """
     noise = np.float32(_FLOOR) if evidence.noise is None else evidence.noise
     surface = _on_surface(stereo, evidence)
-    matched = noise * relative
+    matched = np.asarray(noise * relative, np.float32)
     slip = np.zeros_like(matched) if slip is None else slip
-    confidence = surface * _within(matched, slip)
+    judged = Judged(surface, matched, slip)
     if evidence.spread is None:
-        return confidence, 0.0
-    bent = tilt(evidence.spread, confidence > 0.5)
-    return surface * _within(matched, np.hypot(evidence.spread, slip)), bent
+        return judged
+    bent = tilt(evidence.spread, judged.within() > 0.5)
+    return Judged(surface, matched, np.hypot(evidence.spread, slip), bent)
 
 
-def _within(matched: Floats, spread: Floats) -> Floats:
-    """The chance of an error to stay within a percent; its two parts are relative standard deviations.
+def _within(matched: Floats, spread: Floats, right: float) -> Floats:
+    """The chance of an error to stay within a share; its two parts are relative standard deviations.
 
     Errors of cameras are normal; those of matches have longer tails, which the two-sided exponential
     distribution (Laplace's) fits. Of their sum, each has its share of the variance.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         deviation = np.hypot(matched, spread)
-        normal = erf(_RIGHT / (np.sqrt(2) * deviation))
-        long_tailed = -np.expm1(-np.sqrt(2) * _RIGHT / deviation)
+        normal = erf(right / (np.sqrt(2) * deviation))
+        long_tailed = -np.expm1(-np.sqrt(2) * right / deviation)
         share = np.where(np.isinf(deviation), 0, (spread / deviation) ** 2)
     return np.asarray(long_tailed + share * (normal - long_tailed), np.float32)
 
 
-def _on_surface(stereo: Floats, evidence: Evidence) -> Floats:
+def _on_surface(stereo: Floats, evidence: MatchEvidence) -> Floats:
     """The chance of a match to be on its surface; what is not told does not speak against it."""
     odds = _ODDS + _SMOOTH / (1 + _bend(stereo)) + np.where(evidence.visible, 0, _GUESSED)
     odds += _MATCH if evidence.match_confidence is None else _MATCH * evidence.match_confidence

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from wideflow.errors import InputError
 from wideflow.geometry import Triangulation, pixel_grid, triangulate, world_to_camera
 from wideflow.geometry.flow_loop import FlowLoop
-from wideflow.lift.confidence import Evidence, depth_confidence
+from wideflow.lift.confidence import Judged, MatchEvidence, judge_depth
 from wideflow.types import RigFrame
 
 SMALLEST_ANGLE = np.radians(0.2)  # between two rays; below it a pixel of error is half the depth or more
@@ -36,25 +36,27 @@ class Lifted:
         Of the point at t, square world units, for noise of 1 px in every coordinate; to first order.
     motion_covariance : (H, W, 3, 3) float32
         Likewise of the motion, the noise of both moments taken as independent.
-    confidence : (H, W) float32
-        The chance that depth is within a percent; 0 where depth is unknown.
-    tilt : float
-        By how much of itself depth may be bent by what calibration does not know; 0 if that is not told.
+    judged : Judged
+        How far to trust depth.
     """
 
     depth: Floats
     motion: Floats
     covariance: Floats
     motion_covariance: Floats
-    confidence: Floats
-    tilt: float = 0.0
+    judged: Judged
+
+    @property
+    def confidence(self) -> Floats:
+        """(H, W): the chance that depth is within a percent; 0 where depth is unknown."""
+        return self.judged.within()
 
 
 def lift_flows(
     frame_t: RigFrame,
     frame_t1: RigFrame,
     flows: FlowLoop,
-    evidence: Evidence | None = None,
+    evidence: MatchEvidence | None = None,
 ) -> Lifted:
     """Depth and motion from the flows of a time step.
 
@@ -64,7 +66,7 @@ def lift_flows(
         The two views at t and at t + 1, pinhole.
     flows : FlowLoop
         Refined or not.
-    evidence : Evidence, optional
+    evidence : MatchEvidence, optional
         How far to trust the stereo flow; only what is visible unless given.
     """
     height, width = flows.optical.shape[:2]
@@ -80,7 +82,7 @@ def lift_flows(
     motion = np.empty((height, width, 3), np.float32)
     covariance = np.empty((height, width, 3, 3), np.float32)
     motion_covariance = np.empty((height, width, 3, 3), np.float32)
-    evidence = evidence or Evidence(flows.stereo_visible)
+    evidence = evidence or MatchEvidence(flows.stereo_visible)
     slip = np.zeros((height, width), np.float32)
 
     def lift(rows: slice) -> None:
@@ -99,8 +101,8 @@ def lift_flows(
             slip[rows] = _slip(frame_t, now, evidence.late * motion[rows])
 
     _by_rows(lift, height)
-    judged = depth_confidence(relative, flows.stereo, evidence, slip)
-    return Lifted(depth, motion, covariance, motion_covariance, *judged)
+    judged = judge_depth(relative, flows.stereo, evidence, slip)
+    return Lifted(depth, motion, covariance, motion_covariance, judged)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,11 +110,15 @@ class LiftedStereo:
     """Depth (H, W) of every pixel of picture A, world units, NaN where unknown; the rest as in `Lifted`."""
 
     depth: Floats
-    confidence: Floats
-    tilt: float = 0.0
+    judged: Judged
+
+    @property
+    def confidence(self) -> Floats:
+        """(H, W): the chance that depth is within a percent; 0 where depth is unknown."""
+        return self.judged.within()
 
 
-def lift_stereo(frame: RigFrame, stereo: Floats, evidence: Evidence) -> LiftedStereo:
+def lift_stereo(frame: RigFrame, stereo: Floats, evidence: MatchEvidence) -> LiftedStereo:
     """Depth from the stereo flow (H, W, 2) of one moment."""
     height, width = stereo.shape[:2]
     grid = pixel_grid(width, height)
@@ -127,7 +133,7 @@ def lift_stereo(frame: RigFrame, stereo: Floats, evidence: Evidence) -> LiftedSt
         relative[rows] = np.where(known, _relative_noise(frame, now, z), np.inf)
 
     _by_rows(lift, height)
-    return LiftedStereo(depth, *depth_confidence(relative, stereo, evidence))
+    return LiftedStereo(depth, judge_depth(relative, stereo, evidence))
 
 
 def _relative_noise(frame: RigFrame, found: Triangulation, depth: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,6 +14,9 @@ from wideflow.storage.result import TRUSTED, Result
 
 Picture = NDArray[np.uint8]
 _OCCLUDED = (230, 80, 40)  # RGB laid over what B does not see
+_MOVING = (40, 130, 255)  # RGB laid over what moves
+# RGB of what depth comes from: nothing, both cameras now, one over time, a track, completed
+_SOURCES = np.array([(20, 20, 20), (60, 160, 90), (60, 110, 200), (230, 190, 60), (200, 90, 60)], np.uint8)
 _FIT_PIXELS = 4000  # correspondences that the colour transform is fitted to
 
 
@@ -30,6 +33,9 @@ def moment_panels(result: Result, t: int, scales: Scales) -> dict[str, Picture]:
         "confidence": confidence_colours(confidence),
         "overlay": overlay(a, b, stereo, (confidence > TRUSTED) & ~occluded, occluded),
     }
+    if result.has("source"):  # results of older versions do not tell
+        panels["source"] = source_colours(result.source(t))
+        panels["moving"] = moving_picture(a, result.moving(t))
     if t < len(result) - 1:
         panels["optical_a"] = flow_colours(result.optical_flow_a(t), scales.optical)
         panels["optical_b"] = flow_colours(result.optical_flow_b(t), scales.optical)
@@ -41,6 +47,18 @@ def occlusion_picture(picture: Picture, occluded: NDArray[np.bool_]) -> Picture:
     grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)[..., None]
     tinted = 0.35 * grey + 0.65 * np.array(_OCCLUDED)
     return np.where(occluded[..., None], tinted, np.repeat(grey, 3, axis=2)).astype(np.uint8)
+
+
+def source_colours(source: NDArray[np.uint8]) -> Picture:
+    """A colour for each place where depth comes from."""
+    return np.asarray(_SOURCES[np.minimum(source, len(_SOURCES) - 1)], np.uint8)
+
+
+def moving_picture(picture: Picture, moving: NDArray[np.float32]) -> Picture:
+    """The picture in grey, the bluer the likelier something moved there."""
+    grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)[..., None]
+    share = 0.75 * np.clip(np.nan_to_num(moving), 0, 1)[..., None]
+    return np.asarray((1 - share) * grey + share * np.array(_MOVING), np.uint8)
 
 
 def confidence_colours(confidence: NDArray[np.float32]) -> Picture:

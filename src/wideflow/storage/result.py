@@ -138,8 +138,28 @@ class Result:
         return self._read("occluded", t)
 
     def confidence(self, t: int) -> NDArray[np.float32]:
-        """(H, W), 0 .. 1."""
+        """(H, W): chance that depth is within one percent."""
         return self._read("confidence", t)
+
+    def confidence_5(self, t: int) -> NDArray[np.float32]:
+        """(H, W): chance that depth is within five percent."""
+        return self._read("confidence_5", t)
+
+    def source(self, t: int) -> NDArray[np.uint8]:
+        """(H, W), where depth comes from.
+
+        0 unknown, 1 both cameras now, 2 camera A over time, 3 carried along a track, 4 completed from what
+        surrounds the pixel.
+        """
+        return self._read("source", t)
+
+    def moving(self, t: int) -> NDArray[np.float32]:
+        """(H, W): chance that the world moved there."""
+        return self._read("moving", t)
+
+    def has(self, name: str) -> bool:
+        """Is there an array of this name? Older results lack some."""
+        return name in self.store.names
 
     def picture_a(self, t: int) -> NDArray[np.uint8]:
         """(H, W, 3) RGB of camera A, undistorted."""

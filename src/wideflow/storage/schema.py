@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 # Raised when the layout changes, or results get another array (its ``since``). Results of every format are
 # read: 1 had no checksums.
-FORMAT = 2
+FORMAT = 3
 TITLE = "Wideflow scene flow"  # by which a group is known to be ours
 _CRC_BYTES = 4  # at the end of a chunk
 Sizes = tuple[tuple[int, int], tuple[int, int]]  # width and height of the pictures of A and of B
@@ -62,7 +62,17 @@ ARRAYS = {
     "depth": ArraySpec(("y", "x"), "world units", "z in camera A"),
     "motion": ArraySpec(("y", "x", "xyz"), "world units", "3D displacement to the next moment", True),
     "occluded": ArraySpec(("y", "x"), "1", "not seen by B: the flow is a guess", dtype="bool", fill=0),
-    "confidence": ArraySpec(("y", "x"), "1", "0 (nothing known) to 1 (certain)", fill=0),
+    "confidence": ArraySpec(("y", "x"), "1", "chance that depth is within one percent", fill=0),
+    "confidence_5": ArraySpec(("y", "x"), "1", "chance that depth is within five percent", fill=0, since=3),
+    "source": ArraySpec(
+        ("y", "x"),
+        "1",
+        "of depth: 0 unknown, 1 both cameras now, 2 camera A over time, 3 carried along a track, 4 completed",
+        dtype="uint8",
+        fill=0,
+        since=3,
+    ),
+    "moving": ArraySpec(("y", "x"), "1", "chance that the world moved there", fill=0, since=3),
     "picture_a": ArraySpec(
         ("y", "x", "rgb"), "1", "what camera A saw, without distortion", dtype="uint8", fill=0
     ),

@@ -14,9 +14,10 @@ VERSIONS = {
     "calibration": 6,
     "pictures": 1,
     "match": 1,
-    "fill": 1,
+    "evidence": 1,
+    "fill": 2,
     "refine": 1,
-    "lift": 2,
+    "lift": 4,
 }
 
 

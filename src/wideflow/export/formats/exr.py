@@ -38,9 +38,9 @@ def export_exr(result: Result, out: Path, options: ExportOptions, progress: Prog
 def exr_channels(result: Result, t: int, options: ExportOptions) -> Channels:
     """Channels of one moment by their names in the file, each (H, W); 0 where a value is unknown.
 
-    ``R G B`` linear light (float16), ``Z`` depth, ``confidence.Y``, ``stereo.u/v`` flow to B; and if a moment
-    follows, ``forward.u/v`` flow to it, ``Vector.X/Y/Z/W`` the same for Blender, ``motion3d.X/Y/Z`` in world
-    units a step. v points up, as in both programs; ours points down.
+    ``R G B`` linear light (float16), ``Z`` depth, ``confidence.Y``, ``moving.Y``, ``stereo.u/v`` flow to B;
+    and if a moment follows, ``forward.u/v`` flow to it, ``Vector.X/Y/Z/W`` the same for Blender,
+    ``motion3d.X/Y/Z`` in world units a step. v points up, as in both programs; ours points down.
     """
     colour = linear_light(result.picture_a(t)).astype(np.float16)
     keep = trusted(result, t, options)
@@ -48,6 +48,8 @@ def exr_channels(result: Result, t: int, options: ExportOptions) -> Channels:
     channels: Channels = {name: colour[..., i] for i, name in enumerate("RGB")}
     channels["Z"] = _known(np.where(keep, result.depth(t), np.nan))
     channels["confidence.Y"] = _known(np.where(keep, result.confidence(t), 0))
+    if result.has("moving"):
+        channels["moving.Y"] = _known(result.moving(t))
     channels["stereo.u"], channels["stereo.v"] = _upward(fields["stereo"])
     if has_step(result, t):
         u, v = _upward(fields["optical_a"])

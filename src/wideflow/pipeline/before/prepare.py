@@ -77,6 +77,7 @@ def make_plan(job: Job, progress: Progress, claim: Claim | None = None) -> tuple
         filmed=filmed,
         rig=ideal_rig(filmed, job.size),
         config=job.config,
+        clip=None if static else ideal_rig(found, job.size),
         alternatives=tuple(_only(other, moments) for other in others),
         late=tuple(late[frame.index] for frame in moments),
         keep=job.keep,

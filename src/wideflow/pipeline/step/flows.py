@@ -11,14 +11,17 @@ from numpy.typing import NDArray
 from wideflow.config import FillConfig, MatchConfig
 from wideflow.errors import NothingInCommonError
 from wideflow.filling import fill, find_occluded
+from wideflow.geometry import static_flow
+from wideflow.lift import static_chance
 from wideflow.matching import Match, match
 from wideflow.pipeline.step.undistort import Undistorter
 from wideflow.pipeline.step.values import FilledFlow, Floats, Mask, MatchedFlow, Pictures
-from wideflow.types import Flow, RigFrame, View
+from wideflow.types import DepthOverTime, Flow, RigFrame, View
 
 Bytes = NDArray[np.uint8]
 Film = Callable[[], tuple[Bytes, Bytes]]  # reads what both cameras filmed at a moment
 Lenses = tuple[Undistorter, Undistorter]
+_BELIEVED = 0.7  # chance of depth over time from which hidden pixels take it
 _ROUND = np.float32(256)  # flows are kept to this fraction of a pixel: it halves their files
 
 
@@ -58,6 +61,28 @@ def match_film(config: MatchConfig, first: Floats, second: Floats) -> MatchedFlo
 def fill_a(config: FillConfig, matched: MatchedFlow, pictures: Pictures, lenses: Lenses) -> FilledFlow:
     """A flow that starts from A."""
     return fill_flow(config, matched, pictures.a, lenses[0].known)
+
+
+def fill_stereo(
+    config: FillConfig,
+    matched: MatchedFlow,
+    pictures: Pictures,
+    lenses: Lenses,
+    cameras: RigFrame,
+    over_time: DepthOverTime,
+) -> FilledFlow:
+    """From A to B: what B does not show is where A over time says, completed where A does not know it."""
+    occluded = find_hidden(config, matched, lenses[0].known)
+    flow, unknown = Flow(matched.uv, matched.confidence), occluded
+    if over_time.known:
+        chance = static_chance(over_time)
+        seen = occluded & lenses[0].known & (chance > _BELIEVED)
+        there = static_flow(*cameras.views, over_time.inverse)
+        seen &= np.isfinite(there).all(axis=2)
+        uv = np.where(seen[..., None], there, matched.uv).astype(np.float32)
+        flow, unknown = Flow(uv, np.where(seen, chance, matched.confidence)), occluded & ~seen
+    filled = fill(pictures.a, flow, unknown, config)
+    return FilledFlow(rounded(filled.uv), rounded(filled.confidence), occluded, matched.colours)
 
 
 def fill_b(config: FillConfig, matched: MatchedFlow, pictures: Pictures, lenses: Lenses) -> FilledFlow:

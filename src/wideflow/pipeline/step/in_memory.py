@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from wideflow.config import Config
 from wideflow.geometry.picture import checked_picture
 from wideflow.pipeline.step.order import STAGE, kept_order
+from wideflow.pipeline.step.over_time import Surroundings
 from wideflow.pipeline.step.stage import compute
 from wideflow.pipeline.step.timings import Seconds, total
 from wideflow.pipeline.step.undistort import Undistorter, ideal_rig
@@ -166,6 +167,7 @@ class StagesInMemory:
             "lenses": self._lenses,
             "cameras": self.rig.frames[t],
             "doubt": None,
+            "around": Surroundings(),
         }[name]
 
 

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from wideflow.config import RefineConfig
-from wideflow.geometry import fundamental_matrix
+from wideflow.geometry import fundamental_matrix, static_flow
 from wideflow.geometry.flow_loop import FlowLoop, close_loop
-from wideflow.lift import CameraDoubt, Evidence, camera_spread, lift_flows, lift_stereo, match_noise
+from wideflow.lift import (
+    OVER_TIME,
+    UNKNOWN,
+    CameraDoubt,
+    Joined,
+    MatchEvidence,
+    camera_spread,
+    join,
+    lift_flows,
+    lift_stereo,
+    match_noise,
+    rigid_error,
+)
 from wideflow.matching.colour import ColourTransform
 from wideflow.pipeline.step.flows import Lenses
 from wideflow.pipeline.step.values import FilledFlow, Floats, LastMoment, Pictures, RefinedFlows
 from wideflow.refine import refine_flows
-from wideflow.types import RigFrame, SceneFlow
+from wideflow.types import DepthOverTime, RigFrame, SceneFlow
 
 _UNREFINED = 0.3  # px by which refinement would move a match, about
 
@@ -61,10 +76,11 @@ def lift_step(
     stereo: FilledFlow,
     optical_b: FilledFlow,
     refined: RefinedFlows,
+    over_time: DepthOverTime,
 ) -> SceneFlow:
     """Depth and motion of a time step; ``stereo`` is what refinement began with."""
     flows = refined.flows
-    evidence = Evidence(
+    evidence = MatchEvidence(
         visible=flows.stereo_visible,
         match_confidence=stereo.confidence,
         loop_error=refined.loop_error,
@@ -74,30 +90,42 @@ def lift_step(
         late=_late(cameras, cameras_next, doubt),
     )
     lifted = lift_flows(cameras, cameras_next, flows, evidence)
+    ways = cameras.views[0], cameras_next.views[0]
+    with np.errstate(divide="ignore"):
+        errors = (
+            rigid_error(*ways, np.float32(1) / lifted.depth, flows.optical),
+            rigid_error(*ways, over_time.inverse, flows.optical) if over_time.known else None,
+        )
+    joined = join(lifted.depth, lifted.judged, ~stereo.occluded, over_time, *errors)
+    by_time = joined.source == OVER_TIME
+    motion = np.where(by_time[..., None], np.float32(0), lifted.motion)
     unseen = ~lenses[0].known
-    for values in (lifted.depth, lifted.motion, lifted.covariance, lifted.motion_covariance):
+    for values in (joined.depth, motion, lifted.covariance, lifted.motion_covariance):
         values[unseen] = np.nan
-    lifted.confidence[unseen] = 0
     return SceneFlow(
-        stereo_flow=flows.stereo,
+        stereo_flow=_shown(cameras, joined, flows.stereo),
         optical_flow_a=flows.optical,
         optical_flow_b=optical_b.uv,
         loop_flow=flows.loop,
-        depth=lifted.depth,
-        motion=lifted.motion,
+        depth=joined.depth,
+        motion=motion,
         covariance=lifted.covariance,
         motion_covariance=lifted.motion_covariance,
         occluded=stereo.occluded,
-        confidence=lifted.confidence,
-        tilt=lifted.tilt,
+        **_certainty(joined, unseen),
     )
 
 
 def lift_last(
-    now: Pictures, cameras: RigFrame, lenses: Lenses, doubt: CameraDoubt | None, stereo: FilledFlow
+    now: Pictures,
+    cameras: RigFrame,
+    lenses: Lenses,
+    doubt: CameraDoubt | None,
+    stereo: FilledFlow,
+    over_time: DepthOverTime,
 ) -> LastMoment:
     """Depth of a moment that no next one refines."""
-    evidence = Evidence(
+    evidence = MatchEvidence(
         visible=~stereo.occluded,
         match_confidence=stereo.confidence,
         loop_error=np.full(stereo.occluded.shape, np.inf, np.float32),
@@ -106,9 +134,37 @@ def lift_last(
         spread=_spread(cameras, doubt, stereo.uv),
     )
     lifted = lift_stereo(cameras, stereo.uv, evidence)
-    lifted.depth[~lenses[0].known] = np.nan
-    lifted.confidence[~lenses[0].known] = 0
-    return LastMoment(stereo.uv, lifted.depth, stereo.occluded, lifted.confidence, lifted.tilt)
+    joined = join(lifted.depth, lifted.judged, ~stereo.occluded, over_time)
+    unseen = ~lenses[0].known
+    joined.depth[unseen] = np.nan
+    return LastMoment(
+        stereo_flow=_shown(cameras, joined, stereo.uv),
+        depth=joined.depth,
+        occluded=stereo.occluded,
+        **_certainty(joined, unseen),
+    )
+
+
+def _shown(cameras: RigFrame, joined: Joined, stereo: Floats) -> Floats:
+    """The stereo flow, which agrees with depth also where that is not the pair's."""
+    by_time = joined.source == OVER_TIME
+    if not by_time.any():
+        return stereo
+    with np.errstate(divide="ignore", invalid="ignore"):
+        there = static_flow(*cameras.views, 1 / joined.depth)
+    return np.where(by_time[..., None], there, stereo)
+
+
+def _certainty(joined: Joined, unseen: NDArray[np.bool_]) -> dict[str, Any]:
+    """The fields of a moment that say how far to trust its depth, and what it comes from."""
+    judged = joined.judged
+    return {
+        "confidence": np.where(unseen, np.float32(0), judged.within()),
+        "confidence_5": np.where(unseen, np.float32(0), judged.within(0.05)),
+        "source": np.where(unseen, np.uint8(UNKNOWN), joined.source),
+        "moving": np.where(unseen, np.float32(0), joined.moving),
+        "tilt": judged.tilt,
+    }
 
 
 def _spread(cameras: RigFrame, doubt: CameraDoubt | None, stereo: Floats) -> Floats | None:

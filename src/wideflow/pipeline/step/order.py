@@ -9,16 +9,18 @@ from __future__ import annotations
 from wideflow.pipeline.step.flows import (
     fill_a,
     fill_b,
+    fill_stereo,
     ideal_pictures,
     match_optical_a,
     match_optical_b,
     match_stereo,
 )
 from wideflow.pipeline.step.lifting import lift_last, lift_step, refine_step
+from wideflow.pipeline.step.over_time import look_over_time
 from wideflow.pipeline.step.stage import Need, Stage
 from wideflow.pipeline.step.values import FilledFlow, LastMoment, MatchedFlow, Pictures, RefinedFlows
 from wideflow.storage.versions import VERSIONS
-from wideflow.types import SceneFlow
+from wideflow.types import DepthOverTime, SceneFlow
 
 # what is given from outside, at each moment
 SOURCES = (
@@ -26,6 +28,7 @@ SOURCES = (
     "lenses",  # takes the lens out of them
     "cameras",  # the ideal ones
     "doubt",  # what calibration does not know of them
+    "around",  # what camera A saw before and after
 )
 _NOW, _NEXT = Need("pictures"), Need("pictures", 1)
 
@@ -51,9 +54,19 @@ STAGES = (
         doing="matching stereo",
     ),
     Stage(
+        "over_time",
+        look_over_time,
+        (_NOW, Need("cameras"), Need("match_stereo"), Need("around")),
+        DepthOverTime,
+        VERSIONS["evidence"],
+        settings="evidence",
+        clock="evidence",
+        doing="looking over time",
+    ),
+    Stage(
         "stereo",
-        fill_a,
-        (Need("match_stereo"), _NOW, Need("lenses")),
+        fill_stereo,
+        (Need("match_stereo"), _NOW, Need("lenses"), Need("cameras"), Need("over_time")),
         FilledFlow,
         VERSIONS["fill"],
         settings="fill",
@@ -136,6 +149,7 @@ STAGES = (
             Need("stereo"),
             Need("optical_b"),
             Need("refined"),
+            Need("over_time"),
         ),
         SceneFlow,
         VERSIONS["lift"],
@@ -148,7 +162,7 @@ STAGES = (
     Stage(
         "last",
         lift_last,
-        (_NOW, Need("cameras"), Need("lenses"), Need("doubt"), Need("stereo")),
+        (_NOW, Need("cameras"), Need("lenses"), Need("doubt"), Need("stereo"), Need("over_time")),
         LastMoment,
         VERSIONS["lift"],
         at="last",

@@ -92,6 +92,9 @@ class LastMoment:
     depth: Floats
     occluded: Mask
     confidence: Floats
+    confidence_5: Floats
+    source: NDArray[np.uint8]
+    moving: Floats
     tilt: float = 0.0
 
 

@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 
 from wideflow import __version__
 from wideflow.errors import DamagedError, FileError, NothingInCommonError
+from wideflow.evidence import Glimpse
+from wideflow.files.fingerprint import fingerprint
 from wideflow.lift import CameraDoubt
 from wideflow.pipeline.outputs import colour_terms, stored_arrays
 from wideflow.pipeline.step.flows import Film, Lenses
 from wideflow.pipeline.step.order import SOURCES, STAGE
+from wideflow.pipeline.step.over_time import Surroundings, grey
 from wideflow.pipeline.step.stage import Stage, compute
 from wideflow.pipeline.step.timings import Seconds
 from wideflow.pipeline.step.undistort import Undistorter
@@ -29,6 +32,8 @@ from wideflow.storage.work import Work
 from wideflow.video.read import Video
 
 _UNDISTORTERS: dict[str, Undistorter] = {}  # their maps take a while to make
+_GLIMPSES: dict[str, Glimpse] = {}  # with their descriptors, which neighbouring moments share
+_MOST_GLIMPSES = 20
 
 
 def do_task(plan: Plan, task: Task) -> dict[str, Any]:
@@ -128,6 +133,8 @@ class _Folder:
             return _lenses(plan)
         if name == "cameras":
             return plan.rig.frames[t]
+        if name == "around":
+            return _surroundings(plan, t)
         others = tuple(rig.frames[t] for rig in plan.alternatives)
         return CameraDoubt(plan.filmed.frames[t], others, plan.late[t] if plan.late else 0.0)
 
@@ -146,6 +153,23 @@ def _film(plan: Plan, t: int) -> Film:
     return read
 
 
+def _surroundings(plan: Plan, t: int) -> Surroundings:
+    frames = plan.around(t)
+
+    def glimpse(i: int) -> Glimpse:
+        view = frames[i].views[0]
+        key = fingerprint(plan.contents[0], plan.lenses[0], frames[i].index, view.cam_from_world)
+        if key not in _GLIMPSES:
+            video = _video(plan.videos[0], plan.contents[0], plan.fps, "around")
+            _GLIMPSES[key] = Glimpse(grey(_lenses(plan)[0](video.frame(frames[i].index))), view)
+        _GLIMPSES[key] = found = _GLIMPSES.pop(key)  # the newest last
+        while len(_GLIMPSES) > _MOST_GLIMPSES:
+            del _GLIMPSES[next(iter(_GLIMPSES))]
+        return found
+
+    return Surroundings(tuple(frame.views[0] for frame in frames), glimpse)
+
+
 def _lenses(plan: Plan) -> Lenses:
     for i, key in enumerate(plan.lenses):
         if key not in _UNDISTORTERS:
@@ -154,7 +178,7 @@ def _lenses(plan: Plan) -> Lenses:
     return a, b
 
 
-@lru_cache(maxsize=2)
-def _video(path: str, content: str, fps: float | None) -> Video:
-    """An open clip: frames one after the other are then decoded only once."""
+@lru_cache(maxsize=3)
+def _video(path: str, content: str, fps: float | None, reader: str = "film") -> Video:
+    """An open clip for each who reads it: frames one after the other are then decoded only once."""
     return Video(path, fps if Path(path).is_dir() else None)

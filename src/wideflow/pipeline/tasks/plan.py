@@ -12,7 +12,7 @@ from wideflow.files.fingerprint import fingerprint
 from wideflow.pipeline.step.order import SOURCES, STAGE, kept_order
 from wideflow.storage.lock import Claim
 from wideflow.storage.schema import ARRAYS, SLOTS, spec
-from wideflow.types import Rig, View
+from wideflow.types import Rig, RigFrame, View
 
 
 class Task(NamedTuple):
@@ -41,6 +41,8 @@ class Plan:
     filmed, rig : Rig
         The cameras as they filmed, and the ideal ones at the size of processing; a frame for each moment.
     config : Config
+    clip : Rig, optional
+        The ideal cameras of every frame where they are known, moments or not, by A's frames.
     alternatives : tuple of Rig
         Cameras as they may have filmed instead, each one standard deviation from ``filmed`` in a direction
         of its own; frames as there.
@@ -60,6 +62,7 @@ class Plan:
     filmed: Rig
     rig: Rig
     config: Config
+    clip: Rig | None = None
     alternatives: tuple[Rig, ...] = ()
     late: tuple[float, ...] = ()
     keep: tuple[str, ...] = ()
@@ -127,9 +130,30 @@ class Plan:
         of_moment: dict[str, Any] = {
             "film": [self.contents, self.fps, self.frames[t]],
             "cameras": _view(self.rig, t),
+            "around": [
+                self.contents[0],
+                self.fps,
+                [[f.index, f.views[0].cam_from_world] for f in self.around(t)],
+            ],
             "doubt": [[_view(rig, t) for rig in self.alternatives], self.late[t : t + 1]],
         }
         return fingerprint(name, of_moment[name])
+
+    def around(self, t: int) -> list[RigFrame]:
+        """Frames of A before and after a moment that may tell its depth.
+
+        Every so many-th: those of neighbouring moments are then the same, and are prepared once.
+        """
+        if self.clip is None or self.config.evidence.views == 0:
+            return []
+        here, reach = self.rig.frames[t], self.config.evidence.reach
+        near = [
+            frame
+            for frame in self.clip.frames
+            if frame.index != here.index and abs(frame.times[0] - here.times[0]) <= reach
+        ]
+        spaced = [frame for frame in near if frame.index % self.config.evidence.spacing == 0]
+        return spaced if len(spaced) >= self.config.evidence.views else near
 
     @cached_property
     def lenses(self) -> tuple[str, str]:

@@ -1,0 +1,79 @@
+"""How well other pictures agree with each depth of each pixel: a volume over inverse depth."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import prange
+from numpy.typing import NDArray
+
+from wideflow.compiled import FAST, njit
+from wideflow.config import EvidenceConfig
+from wideflow.descriptors.daisy import Pattern
+from wideflow.descriptors.distance import daisy_distance
+from wideflow.evidence.glimpse import Floats, Glimpse
+from wideflow.geometry import transfer
+
+_UNSEEN = np.float32(0.6)  # cost of a depth at which no other picture shows the pixel
+_FULL = np.float32(255**2)  # square norm of a histogram
+
+
+def cost_volume(
+    here: Glimpse,
+    others: list[Glimpse],
+    depths: NDArray[np.float64],
+    shape: tuple[int, int],
+    config: EvidenceConfig,
+) -> Floats:
+    """Costs (h, w, D) of the inverse depths (D,) at this size, 0..1.
+
+    Of the views that show a point, those that agree best count: the others may be hidden behind something,
+    or see a thing that has moved.
+    """
+    pattern = Pattern(config.descriptor_radius, config.descriptor_rings, config.descriptor_angles)
+    source = here.descriptors(shape, pattern, config.descriptor_noise)
+    targets = np.stack([other.descriptors(shape, pattern, config.descriptor_noise) for other in others])
+    maps = [transfer(here.at(shape), other.at(shape)) for other in others]
+    H, e = np.stack([each[0] for each in maps]), np.stack([each[1] for each in maps])
+    histograms = pattern.rings * pattern.angles
+    cap = np.float32(config.descriptor_cap) * _FULL
+    volume = np.empty((*shape, len(depths)), np.float32)
+    _compare(
+        source, targets, H, e, depths, config.best_share, cap, np.float32(1 / (cap * histograms)), volume
+    )
+    return volume
+
+
+@njit(parallel=True, fastmath=FAST)
+def _compare(source, targets, H, e, depths, share, cap, scale, volume):
+    rows, columns = source.shape[:2]
+    views, steps = targets.shape[0], depths.shape[0]
+    for y in prange(rows):
+        costs = np.empty(views, np.float32)
+        for x in range(columns):
+            for d in range(steps):
+                count = 0
+                for v in range(views):
+                    w = H[v, 2, 0] * x + H[v, 2, 1] * y + H[v, 2, 2] + depths[d] * e[v, 2]
+                    if w <= 0:
+                        continue
+                    tx = (H[v, 0, 0] * x + H[v, 0, 1] * y + H[v, 0, 2] + depths[d] * e[v, 0]) / w
+                    ty = (H[v, 1, 0] * x + H[v, 1, 1] * y + H[v, 1, 2] + depths[d] * e[v, 1]) / w
+                    if tx < 0 or ty < 0 or tx > columns - 1 or ty > rows - 1:
+                        continue
+                    cost = daisy_distance(source, y, x, targets[v], int(ty + 0.5), int(tx + 0.5), cap)
+                    i = count
+                    while i > 0 and costs[i - 1] > cost:
+                        costs[i] = costs[i - 1]
+                        i -= 1
+                    costs[i] = cost
+                    count += 1
+                if count == 0:
+                    volume[y, x, d] = _UNSEEN
+                    continue
+                best = max(1, math.ceil(count * share))
+                total = np.float32(0)
+                for i in range(best):
+                    total += costs[i]
+                volume[y, x, d] = scale * total / best
