@@ -116,7 +116,8 @@ def test_depths_that_agree_are_surer_and_their_mean() -> None:
     found = join(ONE * 4.0, judged(0.6, 0.01), SEEN, over_time(4.04, 0.004))
     assert 4.0 < found.depth[0, 0] < 4.04
     assert found.source[0, 0] == BOTH_NOW
-    assert found.judged.surface[0, 0] > 0.9
+    assert found.judged.surface[0, 0] > 0.6
+    assert found.judged.within(0.05)[0, 0] > 0.9 > found.judged.within(0.01)[0, 0]
     assert found.judged.deviation[0, 0] < 0.01
 
 

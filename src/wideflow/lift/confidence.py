@@ -87,16 +87,20 @@ class Judged:
         And from what the cameras may be off, or from what moved between the two pictures.
     tilt : float
         Of `tilt`, over the pixels that would be trusted if the cameras were certain.
+    near : 0..1, optional
+        Chance that it is within some percent of that surface, if more is known of it than of ``surface``.
     """
 
     surface: Floats
     deviation: Floats
     bent: Floats
     tilt: float = 0.0
+    near: Floats | None = None
 
     def within(self, share: float = _RIGHT) -> Floats:
         """The chance of the depth to be right to this share of itself."""
-        return np.asarray(self.surface * _within(self.deviation, self.bent, share), np.float32)
+        surface = self.surface if self.near is None or share <= _RIGHT else self.near
+        return np.asarray(surface * _within(self.deviation, self.bent, share), np.float32)
 
 
 def judge_depth(

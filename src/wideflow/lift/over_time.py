@@ -35,6 +35,7 @@ _NOISE, _FLOOR = (
 )  # errors on the right surface: so many times noise alone; poses are not known better
 _PAIR = 1.5, 0.9  # log odds of the pair's depth to be within 3 %, from those of its surface
 _TOGETHER = 0.003  # of depth: what two depths that agree may have in common
+_AGREED = 0.5  # added to the log odds of the pair to be within a percent, where both agree
 _LEAST = 0.3  # chance from which a hidden pixel takes its depth over time
 _CHANCE = 1.0  # width of what wrong depths spread over, as a logarithm
 _MOVED_SEEN, _MOVED_HIDDEN = (
@@ -140,13 +141,18 @@ def join(
         mean = 1 / ((1 - share) / depth + share * over_time.inverse)
         found = np.where(agreed, mean, np.where(by_time, 1 / over_time.inverse, depth))
         least = np.hypot(np.minimum(judged.deviation, noise), _TOGETHER)
-        surface = np.where(agreed, (both + np.maximum(only_pair, only_time)) / total, judged.surface)
-        surface = np.where(by_time, np.where(visible, only_time / total, time), surface)
+    # two depths that agree are on the surface, but to the noise of the coarser one
+    alone = np.where(visible, only_time / total, time)
+    surface = np.where(agreed, _chance(_odds(judged.surface) + _AGREED), judged.surface)
+    near = np.where(
+        agreed, (both + np.maximum(only_pair, only_time)) / total, np.where(visible, pair, surface)
+    )
+    surface, near = (np.where(by_time, alone, chance).astype(np.float32) for chance in (surface, near))
     deviation = np.where(agreed, least, np.where(by_time, noise, judged.deviation))
     source[by_time] = OVER_TIME
     if error_time is not None:
         moving = np.where(by_time, _moving(error_time, visible), moving)
-    sure = Judged(surface.astype(np.float32), deviation.astype(np.float32), judged.bent, judged.tilt)
+    sure = Judged(surface, deviation.astype(np.float32), judged.bent, judged.tilt, near)
     return Joined(found.astype(np.float32), sure, source, moving)
 
 

@@ -17,7 +17,7 @@ VERSIONS = {
     "evidence": 1,
     "fill": 2,
     "refine": 1,
-    "lift": 4,
+    "lift": 5,
 }
 
 
