@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ def object_storage() -> Iterator[str]:
     from moto.server import ThreadedMotoServer
 
     s3fs.S3FileSystem.clear_instance_cache()  # it would go on asking a server that has ended
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # a line for each request
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
