@@ -18,6 +18,7 @@ from stored_results import STORED
 from wideflow.cli import main
 from wideflow.errors import DamagedError, FileError, InputError
 from wideflow.pipeline.tasks import do
+from wideflow.report import write_report
 from wideflow.storage import schema, store
 from wideflow.storage.place import Place
 from wideflow.storage.result import Result
@@ -47,6 +48,7 @@ def test_results_of_every_format_are_read(form: int, tmp_path: Path) -> None:
         assert len(right) == 2 * 6 + 3
     assert main(["check-result", str(out), "-q"]) == 0
     assert found.verdict.headline
+    assert Path(write_report(out)).stat().st_size > 10_000
     assert main(["export", str(out), "--to", "ply", "-o", str(tmp_path / "ply"), "-q"]) == 0
     assert len(list((tmp_path / "ply").glob("*.ply"))) == 2
 

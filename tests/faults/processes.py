@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -217,15 +218,19 @@ def one_run(
     except subprocess.TimeoutExpired:
         client.send_signal(signal.SIGABRT)  # it tells where it is
         client.wait(_PATIENCE)
-        raise AssertionError(f"blocked after {victim} was killed: {log.read_text()[heard:]}") from None
+        raise AssertionError(f"blocked after {victim} was killed: {_since(log, heard)}") from None
     finally:
         _kill(client)
-    said = log.read_text()[heard:]
+    said = _since(log, heard)
     assert "Traceback" not in said, said[-3000:]
     if code == 2:
         count.said.add(said.strip().splitlines()[-1])
     assert code in (0, 2, 3, -signal.SIGKILL), said
     return 0 if code == 3 else code  # 3: complete, but not to be trusted
+
+
+def _since(log: Path, start: int) -> str:
+    return log.read_bytes()[start:].decode(errors="replace")
 
 
 def main() -> None:
@@ -244,7 +249,7 @@ def main() -> None:
         f"{asked.kills} kills ({', '.join(f'{n} of the {who}' for who, n in sorted(count.kills.items()))}), "
         f"{count.ends} runs that ended: the same bits each time, {time.monotonic() - begun:.0f} s"
     )
-    for sentence in sorted(count.said):
+    for sentence in sorted({re.sub(r"\d+\.\S+:\d+", "…", each) for each in count.said}):
         print(f"  interrupted runs said: {sentence}")
 
 
