@@ -286,7 +286,7 @@ def test_failure_cases(
         ("handheld none", "'none' is not a folder"),
         ("handheld . --stage all-of-it", "there is no stage 'all-of-it'"),
         ("sequence . --stage match", "--stage goes with a data set"),
-        ("kitti . --methods dis", "go with handheld, not with kitti"),
+        ("kitti . --methods dis", "--methods goes with handheld, not with kitti"),
         ("handheld . --compare gone.json", "'gone.json' does not exist"),
         ("cameras gone.json", "'gone.json' does not exist"),
         ("sequence .", "neither handheld scenes nor a Daimler set"),

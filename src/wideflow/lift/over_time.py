@@ -36,7 +36,8 @@ _NOISE, _FLOOR = (
 _PAIR = 1.5, 0.9  # log odds of the pair's depth to be within 3 %, from those of its surface
 _TOGETHER = 0.003  # of depth: what two depths that agree may have in common
 _AGREED = 0.5  # added to the log odds of the pair to be within a percent, where both agree
-_LEAST = 0.3  # chance from which a hidden pixel takes its depth over time
+_LEAST = 0.5  # chance from which a hidden pixel takes its depth over time
+_PREFERRED = 3.0  # odds by which the pair's own depth is given up where B shows the pixel
 _CHANCE = 1.0  # width of what wrong depths spread over, as a logarithm
 _MOVED_SEEN, _MOVED_HIDDEN = (
     (0.4, 1.5),
@@ -135,7 +136,7 @@ def join(
     only_pair, only_time = pair * (1 - time), (1 - pair) * time
     total = both + only_pair + only_time + (1 - pair) * (1 - time)
     agreed = both > np.maximum(only_pair, only_time)
-    by_time = ~agreed & np.where(visible, only_time > only_pair, time > _LEAST)
+    by_time = ~agreed & np.where(visible, only_time > _PREFERRED * only_pair, time > _LEAST)
     with np.errstate(invalid="ignore", divide="ignore"):
         share = judged.deviation**2 / spread**2  # the noisier a depth, the more the other one counts
         mean = 1 / ((1 - share) / depth + share * over_time.inverse)

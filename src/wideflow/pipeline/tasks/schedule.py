@@ -58,11 +58,21 @@ def run_on_cluster(
         clock = _Clock(len(tasks))
         # not with its results: one whose scheduler is lost at that moment would be waited for, for ever
         for number, future in enumerate(as_completed(list(futures.values()))):
-            task, note = names[future.key], future.result()
+            task, note = names[future.key], _outcome(future)
             clock.add(note)
             done(task, note)
             progress(number + 1, len(tasks), clock.text(number + 1, task, plan))
     progress(len(tasks), len(tasks), "done")
+
+
+def _outcome(future: Any) -> dict[str, Any]:
+    """What a task that has ended noted; its error is raised here, not in Dask's own thread.
+
+    One that is no `Exception` would end that thread, and the run would wait for ever.
+    """
+    if future.status == "error":
+        raise future.exception()
+    return dict(future.result())
 
 
 def _itself(plan: Plan) -> Plan:
