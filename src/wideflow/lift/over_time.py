@@ -24,7 +24,7 @@ UNKNOWN, BOTH_NOW, OVER_TIME, TRACK, COMPLETED = range(5)
 
 # Log odds of a depth over time to be that of the pixel: a constant, then for the logarithms of how unlike its
 # windows are, of the step of depth around, and of how far the optical flow is from that of a static world.
-# `python -m benchmarks confidence` shows what they are worth.
+# `wideflow evaluate video` shows what they are worth.
 _BY_ITSELF = -4.1, -0.8, -1.1
 _SEEN = -4.8, -0.9, -1.28, -0.36  # where B shows the pixel: then it is more often something that moves
 _HIDDEN = -2.6, -0.26, -0.97, -0.32
