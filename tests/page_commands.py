@@ -9,6 +9,7 @@ import re
 import shlex
 import shutil
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +38,8 @@ def blocks(page: Path) -> list[tuple[str, str]]:
 
 
 def command_lines(page: Path) -> list[str]:
-    return [line for language, text in blocks(page) if language == "sh" for line in text.splitlines() if line]
+    lines = [line for language, text in blocks(page) if language == "sh" for line in text.splitlines()]
+    return [line for line in lines if shlex.split(line, comments=True)]
 
 
 def prepare(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,6 +73,8 @@ def run_line(line: str) -> None:
             _written[line] = {path.name: path.read_bytes() for path in new}
     elif words[0] == "make":
         assert f"\n{words[1]}:" in (ROOT / "Makefile").read_text(encoding="utf-8"), line
+    elif words[:2] == ["python", "-m"]:
+        assert find_spec(words[2]), line
     elif words[:2] == ["pip", "install"]:
         extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
         assert set(re.findall(r"\w+", words[2])) <= set(extras), line

@@ -160,8 +160,8 @@ def test_other_settings_compute_only_what_depends_on_them(
             )
         return sorted(set(done)), len(done)  # type: ignore[return-value]
 
-    everything = ["fill", "lift", "match", "read", "refine"]
-    assert run(base) == (everything, 3 + 7 + 7 + 2 * 2 + 1)
+    everything = ["evidence", "fill", "lift", "match", "read", "refine"]
+    assert run(base) == (everything, 3 + 7 + 3 + 7 + 2 * 2 + 1)
     assert run(base) == ([], 0)
     assert_same(out, whole)
     refined = replace(base, refine=replace(base.refine, iterations=2))
@@ -172,7 +172,7 @@ def test_other_settings_compute_only_what_depends_on_them(
     assert run(filled, 5) == (["lift", "read", "refine"], 2 + 1 + 1)
     calibrated = list((out / "work/calibration").iterdir())
     changed = replace(filled, match=replace(base.match, seed=7))
-    assert run(changed)[0] == ["fill", "lift", "match", "refine"]
+    assert run(changed)[0] == ["evidence", "fill", "lift", "match", "refine"]
     assert list((out / "work/calibration").iterdir()) == calibrated  # chance of its own
 
 
