@@ -117,3 +117,9 @@ def film(
         )
     rig_frames = [RigFrame(k, (t, t), (views[0][k], views[1][k])) for k, t in enumerate(times.tolist())]
     return Rig(cameras, tuple(rig_frames))
+
+
+def off_the_walls(points: np.ndarray) -> np.ndarray:
+    """(N,) metres from each of (N, 3) points to the nearest wall, or the board."""
+    planes = [(np.array(each[0]), np.cross(*np.array(each[1:3], float))) for each in (*_WALLS, _BOARD)]
+    return np.min([np.abs((points - point) @ normal) for point, normal in planes], axis=0)

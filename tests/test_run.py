@@ -75,14 +75,7 @@ def test_depth_of_the_room_is_right(clip: tuple[Path, Rig], whole: Path) -> None
     )
     sure = found.confidence(0) > 0.5
     assert sure.mean() > 0.3
-    points = found.points(0)[sure]
-    on_a_wall = np.min(
-        [
-            np.abs((points - np.array(wall[0])) @ np.cross(*np.array(wall[1:3], float)))
-            for wall in (*room._WALLS, room._BOARD)
-        ],
-        axis=0,
-    )
+    on_a_wall = room.off_the_walls(found.points(0)[sure])
     assert np.median(on_a_wall) < 0.05  # the room is 17 m long
     still = np.linalg.norm(found.motion(0), axis=2)[sure]
     assert np.median(still) < 0.05

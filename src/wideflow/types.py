@@ -114,6 +114,11 @@ class RigFrame:
     times: tuple[float, float]
     views: tuple[View, View]
 
+    @property
+    def mirrored(self) -> RigFrame:
+        """The cameras in each other's place."""
+        return RigFrame(self.index, self.times[::-1], self.views[::-1])
+
 
 @dataclass(frozen=True, eq=False)
 class Rig:
@@ -125,6 +130,12 @@ class Rig:
     def __post_init__(self) -> None:
         if not self.frames:
             raise InputError("the rig has no frames")
+
+    @property
+    def mirrored(self) -> Rig:
+        """The cameras in each other's place; frames keep their numbers."""
+        a, b = self.cameras
+        return Rig((b, a), tuple(frame.mirrored for frame in self.frames))
 
     def frame(self, index: int) -> RigFrame:
         """The frame with this ``index``; the only frame of a static rig serves every index."""

@@ -111,7 +111,9 @@ def _match(size: int) -> Any:
     def matched(config: Any, *needs: Any) -> MatchedFlow:
         width, height = SIZES[size]
         flow = _values((height, width, 2), config.seed, *needs)
-        return MatchedFlow(flow, flow[::-1].copy(), flow[..., 0] / 4, np.eye(3, 10))
+        return MatchedFlow(
+            flow, flow[::-1].copy(), flow[..., 0] / 4, flow[::-1, :, 0] / 4, *[np.eye(3, 10)] * 2
+        )
 
     return matched
 

@@ -26,6 +26,9 @@ def run(
     confidence: Annotated[
         float, Option(metavar="MIN", help="Leave out pixels below this confidence, 0 to 1.")
     ] = 0.0,
+    view: Annotated[
+        str, Option(metavar="a|b", help="Whose pictures: those of B need a run with --view both.")
+    ] = "a",
     quiet: Quiet = False,
 ) -> None:
     """Write a result for other programs to open: Blender, Houdini, Nuke, COLMAP and more."""
@@ -33,7 +36,7 @@ def run(
     from wideflow.export.options import ExportOptions
     from wideflow.storage.result import Result
 
-    opened = Result(result)
+    opened = Result(result, view)
     options = ExportOptions(chosen.start, chosen.stop, chosen.step, confidence)
     with show_progress(quiet) as progress:
         export_result(opened, format, out, options, progress)

@@ -57,6 +57,9 @@ def run(
             help="Store too: loop_flow, covariance, motion_covariance or colour_transform; more than once.",
         ),
     ] = None,
+    view: Annotated[
+        str, Option(metavar="a|both", help="Depth and motion of A's pictures, or of those of both cameras.")
+    ] = "a",
     discard_work: Annotated[
         bool, Option("--discard-work", help="Remove OUT/work at the end: only resuming needs it.")
     ] = False,
@@ -105,7 +108,7 @@ def run(
         from wideflow.pipeline.job import Job
         from wideflow.pipeline.run import run_job
 
-        more = tuple(keep or ()), discard_work
+        more = tuple(keep or ()), view, discard_work
         job = Job(first, second, out, stages, chosen, size, lenses, known, offset, scale, fps, anyway, *more)
         result = run_job(job, workers, cluster, report, progress)
     if not quiet:

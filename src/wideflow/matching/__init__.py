@@ -35,8 +35,8 @@ class Match:
         Pixels of the first picture whose forward-backward error exceeds 3 px.
     geometry : PairGeometry or None
         The cameras that were given or found; None for optical flow.
-    colours : ColourTransform
-        Takes the first picture's colours to the second's.
+    colours, colours_back : ColourTransform
+        Take the first picture's colours to the second's, and back.
     """
 
     forward: Flow
@@ -44,6 +44,7 @@ class Match:
     occluded: NDArray[np.bool_]
     geometry: PairGeometry | None
     colours: ColourTransform
+    colours_back: ColourTransform
 
 
 def match(
@@ -108,7 +109,7 @@ def match(
         Flow(flows[i], _confidence(errors[i], matches.costs[i], matches.textures[i], matches.geometry, i))
         for i in range(2)
     )
-    return Match(forward, backward, errors[0] > OCCLUDED, matches.geometry, matches.transforms[0])
+    return Match(forward, backward, errors[0] > OCCLUDED, matches.geometry, *matches.transforms)
 
 
 def _geometry_of_views(

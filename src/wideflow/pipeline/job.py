@@ -8,6 +8,8 @@ from pathlib import Path
 from wideflow.config import Config
 from wideflow.types import Camera, Rig
 
+VIEWS = ("a", "both")
+
 
 @dataclass(frozen=True, eq=False)
 class Job:
@@ -38,6 +40,8 @@ class Job:
         Go on where synchronisation or calibration is not to be trusted.
     keep : tuple of str
         Arrays to store beside those of every result, names of `schema.OPTIONAL`.
+    view : str
+        Whose pictures get depth and motion, one of `VIEWS`.
     discard_work : bool
         Remove at the end what only a run that goes on needs.
     """
@@ -55,4 +59,5 @@ class Job:
     fps: float | None = None
     anyway: bool = False
     keep: tuple[str, ...] = ()
+    view: str = "a"
     discard_work: bool = False

@@ -19,14 +19,15 @@ from wideflow.storage.checked_files import write_files
 from wideflow.storage.lock import locked
 from wideflow.storage.packed import Arrays
 from wideflow.storage.place import Place
-from wideflow.storage.schema import ARRAYS, PICTURES, spec
+from wideflow.storage.schema import ARRAYS, OF_B, PICTURES, spec
 from wideflow.storage.store import Store, require_ours, take_over
 from wideflow.storage.versions import made_by
 
 
 def stored_arrays(value: object, names: Iterable[str] = tuple(ARRAYS)) -> Arrays:
     """The attributes of what a stage gives that a result has arrays for."""
-    return {name: getattr(value, name) for name in names if hasattr(value, name)}
+    attributes = {name: OF_B.get(name, name) for name in names}
+    return {name: getattr(value, here) for name, here in attributes.items() if hasattr(value, here)}
 
 
 def colour_terms(matrix: NDArray[np.float64]) -> NDArray[np.float32]:

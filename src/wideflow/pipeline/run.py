@@ -16,7 +16,7 @@ from wideflow.errors import FileError, InputError
 from wideflow.files.rig import rig_to_bytes
 from wideflow.pipeline.before.prepare import make_plan
 from wideflow.pipeline.conclude import conclude
-from wideflow.pipeline.job import Job
+from wideflow.pipeline.job import VIEWS, Job
 from wideflow.pipeline.log import logged
 from wideflow.pipeline.step.order import STAGE
 from wideflow.pipeline.step.timings import Seconds, timings, total
@@ -56,6 +56,7 @@ def run(
     cluster: str | None = None,
     anyway: bool = False,
     keep: tuple[str, ...] = (),
+    view: str = "a",
     discard_work: bool = False,
     report: bool = True,
     progress: Progress = silent,
@@ -96,6 +97,8 @@ def run(
     keep : tuple of str
         Arrays to store beside those of every result: "loop_flow", "covariance", "motion_covariance",
         "colour_transform". What the result in ``out`` has of them already is kept too.
+    view : str
+        "both" gives depth and motion of B's pictures too, which ``Result(out, view="b")`` reads.
     discard_work : bool
         Remove at the end what only a run that goes on, or one with other settings, needs.
     report : bool
@@ -129,6 +132,7 @@ def run(
         fps,
         anyway,
         keep,
+        view,
         discard_work,
     )
     return run_job(job, workers, cluster, report, progress)
@@ -139,6 +143,8 @@ def run_job(job: Job, workers: int | None, cluster: str | None, report: bool, pr
     place = Place(job.out)
     if wrong := sorted(set(job.keep) - set(OPTIONAL)):
         raise InputError(f"there is no array {wrong[0]} to keep; there are {', '.join(OPTIONAL)}")
+    if job.view not in VIEWS:
+        raise InputError(f"--view is {' or '.join(VIEWS)}, not '{job.view}'")
     with locked(place) as claim, logged(place):
         place.sweep()
         LOG.info("wideflow %s: '%s' and '%s' into '%s'", __version__, job.a, job.b, job.out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wideflow.storage.schema import FORMAT, OPTIONAL, SLOT_OF
+from wideflow.storage.schema import FORMAT, OF_B, OPTIONAL, SLOT_OF
 
 _LONGEST_SIDE = 2**15  # px
 _MOST_MOMENTS = 10**7  # four days at 30 a second
@@ -24,7 +24,7 @@ def is_about(about: dict[str, Any]) -> bool:
         and _is_pair(sizes)
         and all(_is_pair(size) and all(_is_number(n, 1, _LONGEST_SIDE) for n in size) for size in sizes)
         and isinstance(kept, list)
-        and all(isinstance(name, str) and name in OPTIONAL for name in kept)
+        and all(isinstance(name, str) and name in (*OPTIONAL, *OF_B) for name in kept)
     )
 
 

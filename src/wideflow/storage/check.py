@@ -16,7 +16,7 @@ from wideflow.storage.store import NAME, Store
 from wideflow.storage.unchecked import UncheckedStore
 from wideflow.storage.work import Work
 
-_WHAT = {"pictures": "its pictures", "moment": "what was found"}
+_WHAT = {"pictures": "its pictures", "moment": "what was found", "moment_b": "what was found for B"}
 _FILES = ("rig.json", "summary.json", "timings.json")  # that results without checksums have too
 
 
@@ -76,7 +76,7 @@ def check_result(where: AnyPath, progress: Progress = silent) -> Checked:
     whole = 0
     for t in range(store.moments):
         progress(t, store.moments, f"moment {t}")
-        for slot in SLOTS:
+        for slot in store.slots:
             wrong, noted = store.damage(slot, t), store.noted(slot, t)
             stored = {} if noted is None else noted["arrays"]
             missing = [name for name in SLOTS[slot] if _expected(store, name, t) and name not in stored]

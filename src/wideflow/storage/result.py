@@ -15,7 +15,7 @@ from wideflow.files.rig import rig_from_bytes
 from wideflow.geometry import optical_axis_angle, points_from_depth
 from wideflow.storage.checked_files import find_file, read_file
 from wideflow.storage.place import Place
-from wideflow.storage.schema import ARRAYS, OPTIONAL, spec
+from wideflow.storage.schema import ARRAYS, OF_B, OPTIONAL, spec
 from wideflow.storage.store import NAME, Store
 from wideflow.storage.unchecked import UncheckedStore
 from wideflow.types import Rig, RigFrame
@@ -24,6 +24,14 @@ from wideflow.verdict.judge import Shares, judge
 
 TRUSTED = 0.5  # a pixel with more confidence than this counts as trusted
 LIKELY = 0.25  # and with more than this as likely to be known to some percent
+# names of what belongs to one camera, in the view of B
+_AS_B = {
+    **{name: name_b for name_b, name in OF_B.items()},
+    "picture_a": "picture_b",
+    "picture_b": "picture_a",
+    "optical_flow_a": "optical_flow_b",
+    "optical_flow_b": "optical_flow_a",
+}
 _MOST_MOMENTS = 60  # a longer result is judged by this many moments, evenly spaced
 
 
@@ -43,20 +51,30 @@ class Result:
     ----------
     place : Place
         The folder or URL.
+    view : str
+        Whose pictures depth and motion belong to, "a" or "b". A result opened with ``view="b"`` is that of B:
+        it has the two cameras in each other's place throughout. A run with both views has written it.
     rig : Rig
         The ideal cameras of the pictures, a frame for every moment; its only frame if they stand.
     """
 
-    def __init__(self, where: AnyPath) -> None:
-        self.place = Place(where)
+    def __init__(self, where: AnyPath, view: str = "a") -> None:
+        self.place, self.view = Place(where), view
         if not self.place.exists(f"{NAME}/zarr.json"):
             raise FileError(f"'{where}' holds no {NAME}; give a folder that 'wideflow run' has written")
         self.rig: Rig = rig_from_bytes(read_file(self.place, "rig.json"), f"{where}/rig.json")
         checked = self.place.exists("checksums/store.json")
         self.store = Store.open(self.place) if checked else UncheckedStore(self.place)
         sizes = self.store.sizes
-        if sizes is not None and sizes != (self.size_a, self.size_b):
+        self._sizes = self.size_a, self.size_b
+        if sizes is not None and sizes != self._sizes:
             raise DamagedError(f"'{where}' has a rig.json of other cameras; start the run again")
+        if view not in ("a", "b"):
+            raise InputError(f"a result has the views 'a' and 'b', not '{view}'")
+        if view == "b":
+            if not self.has("depth"):
+                raise InputError(_why_without("depth_b", str(where)))
+            self.rig = self.rig.mirrored
 
     def __len__(self) -> int:
         """Moments."""
@@ -159,7 +177,7 @@ class Result:
 
     def has(self, name: str) -> bool:
         """Is there an array of this name? Older results lack some."""
-        return name in self.store.names
+        return self._stored(name) in self.store.names
 
     def picture_a(self, t: int) -> NDArray[np.uint8]:
         """(H, W, 3) RGB of camera A, undistorted."""
@@ -207,10 +225,15 @@ class Result:
             raise DamagedError(f"no moment of '{self.place}' has been computed yet; start the run again")
         return found
 
+    def _stored(self, name: str) -> str:
+        """What an array of this view is called in the store."""
+        return name if self.view == "a" else _AS_B.get(name, name)
+
     def _read(self, name: str, t: int) -> NDArray[Any]:
+        name = self._stored(name)
         if name not in self.store.names:
             raise InputError(_why_without(name, str(self.place)))
-        length = spec(name).shape(len(self), (self.size_a, self.size_b))[0]
+        length = spec(name).shape(len(self), self._sizes)[0]
         if not 0 <= t < length:
             what = "steps" if spec(name).of_step else "moments"
             raise InputError(f"'{self.place}' has {length} {what}, numbered from 0; there is no {t}")
@@ -231,8 +254,10 @@ class Result:
 
 def _why_without(name: str, where: str) -> str:
     """What to say of an array that a result does not have."""
+    if name in OF_B:
+        return f"'{where}' has no {name}; start the run again with --view both"
     if name in OPTIONAL:
         return f"'{where}' has no {name}; start the run again with --keep {name}"
     if name in ARRAYS:
         return f"'{where}' was written before results had {name}; start the run again, which adds it"
-    return f"results have no array {name}; there are {', '.join((*ARRAYS, *OPTIONAL))}"
+    return f"results have no array {name}; there are {', '.join((*ARRAYS, *OPTIONAL, *OF_B))}"

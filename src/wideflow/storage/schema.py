@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,7 @@ class ArraySpec:
 
 _EXTENTS = {"xy": 2, "xyz": 3, "xyz_2": 3, "rgb": 3, "rgb_b": 3, "colour_term": 13}
 _FLOW = ("y", "x", "xy")
+_OF_B = {"y": "y_b", "x": "x_b", "A": "B", "B": "A"}
 ARRAYS = {
     "stereo_flow": ArraySpec(_FLOW, "px", "from A to B at the same moment"),
     "optical_flow_a": ArraySpec(_FLOW, "px", "from A to A at the next moment, refined", True),
@@ -97,17 +99,41 @@ OPTIONAL = {
     ),
 }
 PICTURES = ("picture_a", "picture_b")
+# arrays of the pictures of B, stored if both views are asked for, and those of A that they are like
+OF_B = {
+    f"{name}_b": name
+    for name in (
+        "stereo_flow",
+        "depth",
+        "motion",
+        "occluded",
+        "confidence",
+        "confidence_5",
+        "source",
+        "moving",
+    )
+}
 # what is written as one: the pictures of a moment, and what was found from them
 SLOTS: dict[str, tuple[str, ...]] = {
     "pictures": PICTURES,
     "moment": tuple(name for name in (*ARRAYS, *OPTIONAL) if name not in PICTURES),
+    "moment_b": tuple(OF_B),
 }
 SLOT_OF = {name: slot for slot, names in SLOTS.items() for name in names}
 
 
 def spec(name: str) -> ArraySpec:
     """Of an array that a result has or may have."""
+    if name in OF_B:
+        return _of_b(ARRAYS[OF_B[name]])
     return ARRAYS[name] if name in ARRAYS else OPTIONAL[name]
+
+
+def _of_b(described: ArraySpec) -> ArraySpec:
+    """The same array with A and B in each other's place."""
+    dimensions = tuple(_OF_B.get(name, name) for name in described.dimensions)
+    meaning = re.sub(r"\b[AB]\b", lambda found: _OF_B[found[0]], described.meaning)
+    return replace(described, dimensions=dimensions, meaning=meaning)
 
 
 def arrays_of(form: int) -> tuple[str, ...]:

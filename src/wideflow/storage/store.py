@@ -20,6 +20,7 @@ from wideflow.storage.place import Place
 from wideflow.storage.schema import (
     FORMAT,
     SLOT_OF,
+    SLOTS,
     TITLE,
     Sizes,
     array_metadata,
@@ -119,6 +120,11 @@ class Store:
     def names(self) -> tuple[str, ...]:
         """Arrays that it has."""
         return (*arrays_of(self.form), *self.kept)
+
+    @property
+    def slots(self) -> tuple[str, ...]:
+        """What every moment of it has been written as."""
+        return tuple(slot for slot, names in SLOTS.items() if set(names) & set(self.names))
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Of one moment of an array."""
@@ -255,7 +261,7 @@ def take_over(place: Place, part: Place) -> None:
 
 def unknown_arrays(store: Store, names: Iterable[str]) -> dict[str, NDArray[Any]]:
     """Arrays that say of a moment that nothing is known."""
-    values = {"occluded": 1.0}
+    values = {"occluded": 1.0, "occluded_b": 1.0}
     return {
         name: np.full(store.shape(name), values.get(name, spec(name).fill), spec(name).dtype)
         for name in names

@@ -13,7 +13,7 @@ VERSIONS = {
     "check": 2,
     "calibration": 6,
     "pictures": 1,
-    "match": 1,
+    "match": 2,
     "evidence": 1,
     "fill": 2,
     "refine": 1,

@@ -16,6 +16,7 @@ from wideflow.pipeline.step.undistort import ideal_rig
 from wideflow.pipeline.tasks.plan import Plan
 from wideflow.progress import Progress
 from wideflow.storage.lock import Claim
+from wideflow.storage.schema import OF_B
 from wideflow.sync import FramePairs
 from wideflow.types import Rig, RigFrame
 from wideflow.verdict import Finding, require_trust
@@ -60,6 +61,7 @@ def make_plan(job: Job, progress: Progress, claim: Claim | None = None) -> tuple
         require_trust(calibration_doubts(report, np.asarray(report["axis_angle"])))
     partner = dict(zip(pairs.a.tolist(), pairs.b.tolist(), strict=True))
     late = dict(zip(pairs.a.tolist(), pairs.error.tolist(), strict=True))
+    filmed_b = dict(zip(sync.pairs.a.tolist(), sync.pairs.b.tolist(), strict=True))
     static = job.rig is not None and len(job.rig.frames) == 1
     moments = [frame for frame in _rig_frames(found, pairs, static) if frame.index in partner]
     if len(moments) < 2:
@@ -67,6 +69,7 @@ def make_plan(job: Job, progress: Progress, claim: Claim | None = None) -> tuple
             f"the cameras are known in {len(moments)} of the {len(pairs.a)} moments chosen; choose others "
             "with --frames, or film with more overlap"
         )
+    clip = Rig(found.cameras, tuple(frame for frame in found.frames if frame.index in filmed_b))
     filmed = Rig(found.cameras, tuple(moments))
     plan = Plan(
         out=job.out,
@@ -77,10 +80,11 @@ def make_plan(job: Job, progress: Progress, claim: Claim | None = None) -> tuple
         filmed=filmed,
         rig=ideal_rig(filmed, job.size),
         config=job.config,
-        clip=None if static else ideal_rig(found, job.size),
+        clip=None if static else ideal_rig(clip, job.size),
+        clip_b=tuple(filmed_b[frame.index] for frame in clip.frames),
         alternatives=tuple(_only(other, moments) for other in others),
         late=tuple(late[frame.index] for frame in moments),
-        keep=job.keep,
+        keep=(*job.keep, *(OF_B if job.view == "both" else ())),
     )
     counts = {
         "asked": asked_moments(sync.pairs, job.frames, len(clips.videos[0])),

@@ -124,5 +124,7 @@ def _kept_match(found: Match) -> MatchedFlow:
         rounded(found.forward.uv),
         rounded(found.backward.uv),
         rounded(found.forward.confidence),
+        rounded(found.backward.confidence),
         found.colours.matrix,
+        found.colours_back.matrix,
     )

@@ -168,6 +168,7 @@ class StagesInMemory:
             "cameras": self.rig.frames[t],
             "doubt": None,
             "around": Surroundings(),
+            "around_b": Surroundings(),
         }[name]
 
 

@@ -16,6 +16,7 @@ from wideflow.pipeline.step.flows import (
     match_stereo,
 )
 from wideflow.pipeline.step.lifting import lift_last, lift_step, refine_step
+from wideflow.pipeline.step.mirror import mirror
 from wideflow.pipeline.step.over_time import look_over_time
 from wideflow.pipeline.step.stage import Need, Stage
 from wideflow.pipeline.step.values import FilledFlow, LastMoment, MatchedFlow, Pictures, RefinedFlows
@@ -29,10 +30,11 @@ SOURCES = (
     "cameras",  # the ideal ones
     "doubt",  # what calibration does not know of them
     "around",  # what camera A saw before and after
+    "around_b",  # and what B saw
 )
 _NOW, _NEXT = Need("pictures"), Need("pictures", 1)
 
-STAGES = (
+_OF_A = (
     Stage(
         "pictures",
         ideal_pictures,
@@ -172,6 +174,8 @@ STAGES = (
         doing="lifting",
     ),
 )
+_OF_B = ("over_time", "stereo", "refined", "step", "last")
+STAGES = (*_OF_A, *(mirror(stage) for stage in _OF_A if stage.name in _OF_B))
 STAGE = {stage.name: stage for stage in STAGES}
 
 
@@ -182,7 +186,12 @@ def reach(name: str) -> int:
     return max(need.ahead + reach(need.name) for need in STAGE[name].needs)
 
 
-def kept_order(moments: int) -> list[tuple[Stage, int]]:
-    """Every stage that is kept with its moment, each after what it needs, all of a moment close together."""
-    every = [(stage, t) for stage in STAGES if stage.kept for t in stage.moments(moments)]
+def kept_order(moments: int, views: str = "a") -> list[tuple[Stage, int]]:
+    """Every stage that is kept with its moment, each after what it needs, all of a moment close together.
+
+    ``views`` are "a" or "ab".
+    """
+    every = [
+        (stage, t) for stage in STAGES if stage.kept and stage.view in views for t in stage.moments(moments)
+    ]
     return sorted(every, key=lambda each: min(each[1] + reach(each[0].name), moments - 1))

@@ -42,6 +42,8 @@ class Stage:
     kept : str
         Where a run keeps what it gives: in its "work", in the "result", or nowhere, if empty: the stages that
         need it then compute it on their way.
+    view : str
+        Whose pictures it is about, "a" (or both) or "b": the latter only if that is asked for.
     slot : str
         Under which name; a stage replaces what another one with the same slot has kept of that moment.
     clock : str
@@ -58,6 +60,7 @@ class Stage:
     settings: str = ""
     at: str = "moment"
     kept: str = "work"
+    view: str = "a"
     slot: str = ""
     clock: str = ""
     doing: str = ""

@@ -39,16 +39,18 @@ class MatchedFlow:
     ----------
     uv, back : (H, W, 2) and (H2, W2, 2) float32
         Flow to the other picture and back, px, to 1/256.
-    confidence : (H, W) float32
-        Of ``uv``, 0..1.
-    colours : (3, n) float64
-        The matrix of the colour transform to the other picture.
+    confidence, confidence_back : (H, W) and (H2, W2) float32
+        Of them, 0..1.
+    colours, colours_back : (3, n) float64
+        The matrices of the colour transforms to the other picture and back.
     """
 
     uv: Floats
     back: Floats
     confidence: Floats
+    confidence_back: Floats
     colours: NDArray[np.float64]
+    colours_back: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

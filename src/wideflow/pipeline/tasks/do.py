@@ -133,8 +133,8 @@ class _Folder:
             return _lenses(plan)
         if name == "cameras":
             return plan.rig.frames[t]
-        if name == "around":
-            return _surroundings(plan, t)
+        if name in ("around", "around_b"):
+            return _surroundings(plan, t, int(name == "around_b"))
         others = tuple(rig.frames[t] for rig in plan.alternatives)
         return CameraDoubt(plan.filmed.frames[t], others, plan.late[t] if plan.late else 0.0)
 
@@ -153,21 +153,21 @@ def _film(plan: Plan, t: int) -> Film:
     return read
 
 
-def _surroundings(plan: Plan, t: int) -> Surroundings:
-    frames = plan.around(t)
+def _surroundings(plan: Plan, t: int, camera: int) -> Surroundings:
+    near = plan.around(t, camera)
+    numbers, views = tuple(near), tuple(near.values())
 
     def glimpse(i: int) -> Glimpse:
-        view = frames[i].views[0]
-        key = fingerprint(plan.contents[0], plan.lenses[0], frames[i].index, view.cam_from_world)
+        key = fingerprint(plan.contents[camera], plan.lenses[camera], numbers[i], views[i].cam_from_world)
         if key not in _GLIMPSES:
-            video = _video(plan.videos[0], plan.contents[0], plan.fps, "around")
-            _GLIMPSES[key] = Glimpse(grey(_lenses(plan)[0](video.frame(frames[i].index))), view)
+            video = _video(plan.videos[camera], plan.contents[camera], plan.fps, "around")
+            _GLIMPSES[key] = Glimpse(grey(_lenses(plan)[camera](video.frame(numbers[i]))), views[i])
         _GLIMPSES[key] = found = _GLIMPSES.pop(key)  # the newest last
         while len(_GLIMPSES) > _MOST_GLIMPSES:
             del _GLIMPSES[next(iter(_GLIMPSES))]
         return found
 
-    return Surroundings(tuple(frame.views[0] for frame in frames), glimpse)
+    return Surroundings(views, glimpse)
 
 
 def _lenses(plan: Plan) -> Lenses:
@@ -178,7 +178,7 @@ def _lenses(plan: Plan) -> Lenses:
     return a, b
 
 
-@lru_cache(maxsize=3)
+@lru_cache(maxsize=4)
 def _video(path: str, content: str, fps: float | None, reader: str = "film") -> Video:
     """An open clip for each who reads it: frames one after the other are then decoded only once."""
     return Video(path, fps if Path(path).is_dir() else None)

@@ -16,9 +16,9 @@ from wideflow.progress import Progress
 from wideflow.storage.place import Place
 from wideflow.storage.schema import spec
 
-# of real pictures, compressed: arrays of a result have 0.82 of their size, kept flows 3 to 6 bytes a pixel
+# of real pictures, compressed: arrays of a result have 0.82 of their size, kept flows 4 to 7 bytes a pixel
 _COMPRESSED = 0.9
-_KEPT_FLOW = 6
+_KEPT_FLOW = 7
 LOG = logging.getLogger("wideflow")
 
 
@@ -28,7 +28,7 @@ def forecast(plan: Plan, tasks: Sequence[Task]) -> int:
     total = 0.0
     for task in tasks:
         if STAGE[task.name].kept == "work":
-            total += _KEPT_FLOW * math.prod(sizes[task.name.endswith("optical_b")])
+            total += _KEPT_FLOW * math.prod(sizes[task.name.endswith("_b")])
         for name in plan.arrays(task):
             described = spec(name)
             values = math.prod(described.shape(1, sizes)[1:])

@@ -11,8 +11,8 @@ from wideflow.config import Config
 from wideflow.files.fingerprint import fingerprint
 from wideflow.pipeline.step.order import SOURCES, STAGE, kept_order
 from wideflow.storage.lock import Claim
-from wideflow.storage.schema import ARRAYS, SLOTS, spec
-from wideflow.types import Rig, RigFrame, View
+from wideflow.storage.schema import ARRAYS, OF_B, SLOTS, spec
+from wideflow.types import Rig, View
 
 
 class Task(NamedTuple):
@@ -43,6 +43,8 @@ class Plan:
     config : Config
     clip : Rig, optional
         The ideal cameras of every frame where they are known, moments or not, by A's frames.
+    clip_b : tuple of int
+        The frames of B that belong to them.
     alternatives : tuple of Rig
         Cameras as they may have filmed instead, each one standard deviation from ``filmed`` in a direction
         of its own; frames as there.
@@ -63,6 +65,7 @@ class Plan:
     rig: Rig
     config: Config
     clip: Rig | None = None
+    clip_b: tuple[int, ...] = ()
     alternatives: tuple[Rig, ...] = ()
     late: tuple[float, ...] = ()
     keep: tuple[str, ...] = ()
@@ -74,7 +77,12 @@ class Plan:
 
     def tasks(self) -> Iterator[Task]:
         """Everything to do, in an order in which each task finds what it needs."""
-        return (Task(stage.name, t) for stage, t in kept_order(len(self)))
+        return (Task(stage.name, t) for stage, t in kept_order(len(self), self.views))
+
+    @property
+    def views(self) -> str:
+        """Whose pictures get depth and motion: "a" or "ab"."""
+        return "ab" if set(self.keep) & set(OF_B) else "a"
 
     def needs(self, task: Task) -> list[Task]:
         """Tasks that must be done before this one."""
@@ -130,30 +138,36 @@ class Plan:
         of_moment: dict[str, Any] = {
             "film": [self.contents, self.fps, self.frames[t]],
             "cameras": _view(self.rig, t),
-            "around": [
-                self.contents[0],
-                self.fps,
-                [[f.index, f.views[0].cam_from_world] for f in self.around(t)],
-            ],
+            "around": self._around_key(t, 0),
+            "around_b": self._around_key(t, 1),
             "doubt": [[_view(rig, t) for rig in self.alternatives], self.late[t : t + 1]],
         }
         return fingerprint(name, of_moment[name])
 
-    def around(self, t: int) -> list[RigFrame]:
-        """Frames of A before and after a moment that may tell its depth.
+    def _around_key(self, t: int, camera: int) -> list[Any]:
+        near = self.around(t, camera)
+        return [
+            self.contents[camera],
+            self.fps,
+            [[number, view.cam_from_world] for number, view in near.items()],
+        ]
+
+    def around(self, t: int, camera: int) -> dict[int, View]:
+        """Frames of a camera, A is 0, before and after a moment that may tell its depth, with their views.
 
         Every so many-th: those of neighbouring moments are then the same, and are prepared once.
         """
         if self.clip is None or self.config.evidence.views == 0:
-            return []
-        here, reach = self.rig.frames[t], self.config.evidence.reach
-        near = [
-            frame
-            for frame in self.clip.frames
-            if frame.index != here.index and abs(frame.times[0] - here.times[0]) <= reach
-        ]
-        spaced = [frame for frame in near if frame.index % self.config.evidence.spacing == 0]
-        return spaced if len(spaced) >= self.config.evidence.views else near
+            return {}
+        here, settings = self.rig.frames[t].times[camera], self.config.evidence
+        numbers = [frame.index for frame in self.clip.frames] if camera == 0 else self.clip_b
+        near = {
+            number: frame.views[camera]
+            for number, frame in zip(numbers, self.clip.frames, strict=True)
+            if number != self.frames[t][camera] and abs(frame.times[camera] - here) <= settings.reach
+        }
+        spaced = {number: view for number, view in near.items() if number % settings.spacing == 0}
+        return spaced if len(spaced) >= settings.views else near
 
     @cached_property
     def lenses(self) -> tuple[str, str]:
