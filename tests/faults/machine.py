@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from faults.injection import FAULTS, injected
 from faults.quick_job import Wish, run_quickly
 from faults.trial import check_served, mend, scratch, suffer
+from wideflow.storage.schema import OF_B
 
 WISHES = st.builds(
     Wish,
@@ -20,7 +21,7 @@ WISHES = st.builds(
     moments=st.integers(2, 4),
     seed=st.integers(0, 1),
     iterations=st.integers(1, 2),
-    keep=st.sampled_from([(), ("loop_flow",), ("colour_transform", "covariance")]),
+    keep=st.sampled_from([(), ("loop_flow",), ("colour_transform", "covariance"), tuple(OF_B)]),
     lift_version=st.integers(1, 2),
     discard_work=st.booleans(),
 )

@@ -26,7 +26,7 @@ from wideflow.pipeline.step.values import FilledFlow, LastMoment, MatchedFlow, P
 from wideflow.pipeline.tasks import do
 from wideflow.pipeline.tasks.plan import Plan
 from wideflow.storage.result import Result
-from wideflow.storage.schema import ARRAYS, OPTIONAL, spec
+from wideflow.storage.schema import ARRAYS, OF_B, OPTIONAL, spec
 from wideflow.types import Camera, DepthOverTime, Rig, RigFrame, SceneFlow, View
 
 SIZES = ((8, 6), (7, 5))
@@ -94,8 +94,8 @@ def _bytes(cause: Any) -> bytes:
     return repr(cause).encode()
 
 
-def _shape(name: str) -> tuple[int, ...]:
-    return spec(name).shape(1, SIZES)[1:]
+def _shape(name: str, view: str = "a") -> tuple[int, ...]:
+    return spec(f"{name}_b" if view == "b" and f"{name}_b" in OF_B else name).shape(1, SIZES)[1:]
 
 
 def _pictures(film: Any, lenses: Any) -> Pictures:
@@ -118,10 +118,13 @@ def _match(size: int) -> Any:
     return matched
 
 
-def _look(config: Any, *needs: Any) -> DepthOverTime:
-    known = [each for each in needs if not isinstance(each, Surroundings)]
-    names = DepthOverTime.__dataclass_fields__
-    return DepthOverTime(**{name: _values((6, 8), name, config.views, *known) for name in names})
+def _look(view: str) -> Any:
+    def looked(config: Any, *needs: Any) -> DepthOverTime:
+        known = [each for each in needs if not isinstance(each, Surroundings)]
+        names, shape = DepthOverTime.__dataclass_fields__, _shape("depth", view)
+        return DepthOverTime(**{name: _values(shape, name, config.views, *known) for name in names})
+
+    return looked
 
 
 def _fill(config: Any, matched: MatchedFlow, pictures: Pictures, lenses: Any, *more: Any) -> FilledFlow:
@@ -129,18 +132,21 @@ def _fill(config: Any, matched: MatchedFlow, pictures: Pictures, lenses: Any, *m
     return FilledFlow(uv, uv[..., 0], uv[..., 1] > 2, matched.colours)
 
 
-def _refine(config: Any, *needs: Any) -> RefinedFlows:
-    names = RefinedFlows.__dataclass_fields__
-    return RefinedFlows(**{name: _values((6, 8, 2), name, config.iterations, *needs) for name in names})
+def _refine(view: str) -> Any:
+    def refined(config: Any, *needs: Any) -> RefinedFlows:
+        names, shape = RefinedFlows.__dataclass_fields__, _shape("stereo_flow", view)
+        return RefinedFlows(**{name: _values(shape, name, config.iterations, *needs) for name in names})
+
+    return refined
 
 
-def _scene(kind: type, version: int) -> Any:
+def _scene(kind: type, version: int, view: str) -> Any:
     def lifted(*needs: Any) -> Any:
         known = [each for each in needs if not isinstance(each, tuple)]
         found: dict[str, Any] = {"tilt": 0.0}
         for name in kind.__dataclass_fields__:
             if name in (*ARRAYS, *OPTIONAL):
-                found[name] = _values(_shape(name), name, version, *known)
+                found[name] = _values(_shape(name, view), name, version, *known)
         found["occluded"] = found["occluded"] > 2
         found["source"] = found["source"].astype(np.uint8)
         found["confidence"] = np.clip(found["confidence"] / 4, 0, 1)
@@ -152,16 +158,17 @@ def _scene(kind: type, version: int) -> Any:
 @contextmanager
 def quick_stages(wish: Wish) -> Iterator[None]:
     """Replace what takes long."""
-    functions: dict[str, Any] = {"pictures": _pictures, "over_time": _look, "refined": _refine}
-    functions |= dict.fromkeys(("match_stereo", "match_optical_a"), _match(0)) | {
-        "match_optical_b": _match(1)
-    }
-    functions |= dict.fromkeys(("stereo", "optical_a", "optical_b"), _fill)
-    functions |= {"step": _scene(SceneFlow, wish.lift_version), "last": _scene(LastMoment, wish.lift_version)}
+    functions: dict[str, Any] = {"pictures": _pictures, "match_optical_b": _match(1)}
+    functions |= dict.fromkeys(("match_stereo", "match_optical_a"), _match(0))
+    functions |= dict.fromkeys(("stereo", "stereo_b", "optical_a", "optical_b"), _fill)
+    for view, end in (("a", ""), ("b", "_b")):
+        functions |= {f"over_time{end}": _look(view), f"refined{end}": _refine(view)}
+        functions[f"step{end}"] = _scene(SceneFlow, wish.lift_version, view)
+        functions[f"last{end}"] = _scene(LastMoment, wish.lift_version, view)
     assert set(functions) == set(order.STAGE)
     with ExitStack() as stack:
         for name, function in functions.items():
-            version = wish.lift_version if name in ("step", "last") else 1
+            version = wish.lift_version if name.removesuffix("_b") in ("step", "last") else 1
             changed = replace(order.STAGE[name], function=function, version=version)
             stack.enter_context(patch.dict(order.STAGE, {name: changed}))
         stack.enter_context(patch.object(do, "_video", lambda *_: _Film()))
@@ -182,7 +189,8 @@ def run_quickly(wish: Wish, out: Path | str, workers: str | None = None) -> Resu
     plan = make_plan(wish, str(out))
     counts = {"asked": wish.moments, "filmed": wish.moments, "placed": wish.moments}
     found = {**_FOUND, "moments": counts}
-    job = Job(Path("a"), Path("b"), str(out), plan.config, keep=wish.keep, discard_work=wish.discard_work)
+    keep = tuple(name for name in wish.keep if name not in OF_B)
+    job = Job(Path("a"), Path("b"), str(out), plan.config, keep=keep, discard_work=wish.discard_work)
     silent = lambda *_: None  # noqa: E731
     with quick_stages(wish), patch.object(run_module, "make_plan", lambda *_: (plan, found)):
         return run_module.run_job(job, None, workers, False, silent)
@@ -191,7 +199,7 @@ def run_quickly(wish: Wish, out: Path | str, workers: str | None = None) -> Resu
 def quick_step() -> Step:
     """What `wideflow frames` computes of four pictures."""
     first, last = (_pictures(lambda t=t: (np.uint8([t]), np.uint8([t])), None) for t in range(2))
-    scenes = _scene(SceneFlow, 1)(first), _scene(LastMoment, 1)(last)
+    scenes = _scene(SceneFlow, 1, "a")(first), _scene(LastMoment, 1, "a")(last)
     return Step(*scenes, (first, last), make_plan(Wish(moments=2), "").rig)
 
 

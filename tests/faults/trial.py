@@ -16,7 +16,7 @@ from faults.injection import Killed, injected
 from faults.quick_job import Wish, run_quickly, served
 from wideflow.errors import WideflowError
 from wideflow.storage.result import Result
-from wideflow.storage.schema import OPTIONAL
+from wideflow.storage.schema import OF_B, OPTIONAL
 
 
 @contextmanager
@@ -61,7 +61,7 @@ def suffer(wish: Wish, out: Path | str, kind: str, at: int, workers: str | None 
 def check_served(out: Path | str, *wishes: Wish) -> None:
     """All that is served is what an uninterrupted run of one and the same wish serves."""
     found = served(out)
-    every = [whole(replace(wish, keep=tuple(OPTIONAL))) for wish in wishes]
+    every = [whole(replace(wish, keep=(*OPTIONAL, *OF_B))) for wish in wishes]
     wrong = [[name for name, content in found.items() if right.get(name) != content] for right in every]
     assert any(names == [] for names in wrong), f"silently wrong: {min(wrong, key=len)}"
 
