@@ -17,6 +17,7 @@ SLOW_FILES = (
     "test_run.py",
     "test_run_verdict.py",
     "test_shoots.py",
+    "test_views.py",
 )
 SLOW_TESTS = {
     "test_calibration_solver.py": ("test_one_world_is_what_stands_still",),

@@ -1,11 +1,14 @@
 """Calibration on footage that broke it: things that move, and a rig that is too narrow to tell anything."""
 
 import json
+from pathlib import Path
 
 import numpy as np
+import pytest
 
 from shared_data import shared
 from wideflow import Video, calibrate
+from wideflow.cli import main
 from wideflow.geometry import baseline
 from wideflow.sync import pair_frames
 
@@ -42,3 +45,33 @@ def test_a_rig_too_narrow_to_tell_is_not_believed() -> None:
     found = calibrate(a, b, type(pairs)(pairs.a[:60], pairs.b[:60], pairs.error[:60]))
     assert any(doubt.grade == "poor" for doubt in found.report.doubts)
     assert all(0.35 < focal / 480 < 1.6 for focal in found.report.focal_lengths)  # never far from a phone's
+
+
+@pytest.mark.parametrize(
+    ("place", "clips", "given"),
+    [
+        pytest.param(
+            "real/street",
+            ("a.mp4", "b.mp4"),
+            ("--intrinsics-a", "lens_a.json", "--intrinsics-b", "lens_b.json", "--offset", "0.3"),
+            id="street with its lenses and offset",
+        ),
+        pytest.param("real/office", ("left", "right"), ("--fps", "10", "--offset", "0"), id="office"),
+    ],
+)
+def test_real_rigs_that_cannot_be_calibrated_are_refused_with_a_reason(
+    place: str,
+    clips: tuple[str, str],
+    given: tuple[str, ...],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = shared(place)
+    options = [str(folder / word) if word.endswith(".json") else word for word in given]
+    frames = ["--frames", "0:40"] if place == "real/street" else []
+    videos = [str(folder / name) for name in clips]
+    assert main(["run", *videos, "-o", str(tmp_path / "out"), *options, *frames, "-q"]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") <= 2
+    assert not (tmp_path / "out/result.zarr").exists()
+    assert "cameras" in told or "calibrat" in told.lower()
