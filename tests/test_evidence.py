@@ -1,14 +1,19 @@
 """Depth from other moments of one camera, against rendered truth; and how it joins that of a pair."""
 
+import cv2
 import numpy as np
 import pytest
 
 import room
+from wideflow.config import FillConfig
 from wideflow.evidence import Glimpse, choose_views, depth_over_time
 from wideflow.geometry import ideal_camera, points_from_depth, static_flow, transfer, world_to_camera
 from wideflow.lift import BOTH_NOW, COMPLETED, OVER_TIME, UNKNOWN, Judged, join, rigid_error, static_chance
+from wideflow.pipeline.step.flows import fill_stereo
 from wideflow.pipeline.step.over_time import grey
-from wideflow.types import DepthOverTime
+from wideflow.pipeline.step.undistort import Undistorter
+from wideflow.pipeline.step.values import MatchedFlow, Pictures
+from wideflow.types import Camera, DepthOverTime, RigFrame, View
 
 SIZE = (320, 240)
 CAMERA = ideal_camera(room.camera("a", SIZE, k1=0.0))
@@ -146,3 +151,36 @@ def test_without_evidence_nothing_changes() -> None:
     np.testing.assert_array_equal(found.depth, depth)
     assert found.source.tolist() == [[BOTH_NOW, COMPLETED, UNKNOWN]]
     assert found.judged is pair
+
+
+def test_what_is_hidden_is_not_completed_from_what_hides_it() -> None:
+    shape = height, width = 60, 120
+    camera = Camera("c", width, height, np.array([[100.0, 0, 59.5], [0, 100, 29.5], [0, 0, 1]]))
+    views = View(camera, np.eye(3, 4)), View(camera, np.column_stack([np.eye(3), [-1.0, 0, 0]]))
+    wall, board = np.float32(10), np.float32(5)  # B sees the wall 10 px and the board 20 px further left
+    depth = np.full(shape, wall)
+    depth[15:45, 60:90] = board
+    hidden = np.zeros(shape, bool)
+    hidden[15:45, 50:60] = True
+    hidden[:, :20] = True
+    uv = np.zeros((*shape, 2), np.float32)
+    uv[..., 0] = -100 / depth
+    uv[hidden] = -60  # what the match says there is wrong
+    back = np.zeros_like(uv)
+    back[..., 0] = 100 / wall
+    back[15:45, 40:70, 0] = 100 / board
+    even, plain = np.full(shape, np.float32(0.9)), np.eye(3, 13)
+    matched = MatchedFlow(uv, back, even, even, plain, plain)
+    # depth over time makes the board fatter than it is
+    fat = cv2.erode(depth, np.ones((1, 7), np.uint8))
+    seen = DepthOverTime(1 / fat, np.float32(1e-3) / fat, np.full(shape, np.float32(0.02)))
+    picture = np.full((*shape, 3), 128, np.uint8)  # colours tell nothing
+    lenses = (Undistorter(camera, camera),) * 2
+    filled = fill_stereo(
+        FillConfig(), matched, Pictures(picture, picture), lenses, RigFrame(0, (0, 0), views), seen
+    )
+    assert filled.occluded[20:40, 51:59].all()
+    off = np.abs(filled.uv[20:40, 50:60, 0] + 10)  # of 10
+    assert np.median(off) < 0.3
+    assert off.max() < 3
+    np.testing.assert_allclose(filled.uv[20:40, 62:88, 0], -20, atol=0.1)

@@ -11,6 +11,7 @@ from wideflow.errors import InputError
 from wideflow.evaluate.metrics import occlusion_scores
 from wideflow.filling import find_occluded
 from wideflow.handheld import read_handheld
+from wideflow.types import Camera, View
 
 RAW = FillConfig(island=0.0, hole=0.0)
 
@@ -83,3 +84,17 @@ def test_true_flows_give_the_true_mask() -> None:
     truth = scene.truth(0, 0)
     scores = occlusion_scores(find_occluded(*flows), ~truth.stereo_visible, np.isfinite(flows[0]).all(axis=2))
     assert scores.f1 > 97
+
+
+@pytest.mark.parametrize(
+    ("there", "back", "hidden"), [(400, 404, False), (400, 396, False), (200, 205, True), (400, 408, True)]
+)
+def test_one_depth_there_and_back_is_seen(there: float, back: float, hidden: bool) -> None:
+    camera = Camera("c", 900, 20, np.array([[500.0, 0, 449.5], [0, 500, 9.5], [0, 0, 1]]))
+    views = View(camera, np.eye(3, 4)), View(camera, np.column_stack([np.eye(3), [-1.0, 0, 0]]))
+    forward, backward = (np.zeros((20, 900, 2), np.float32) for _ in range(2))
+    forward[..., 0], backward[..., 0] = -there, back
+    inside = np.s_[:, 450:850]
+    assert find_occluded(forward, backward, RAW)[inside].all()
+    assert (find_occluded(forward, backward, RAW, views)[inside] == hidden).all()
+    assert find_occluded(forward, backward, replace(RAW, same_depth=0.0), views)[inside].all()

@@ -84,7 +84,7 @@ def run(
         from wideflow.filling import fill as complete
         from wideflow.filling import find_occluded
 
-        occluded = find_occluded(flow.uv, found.backward.uv, stages.fill) | ~known
+        occluded = find_occluded(flow.uv, found.backward.uv, stages.fill, views) | ~known
         flow = complete(pictures[0], flow, occluded, stages.fill)
     write_flow(out, np.where(known[..., None], flow.uv, np.float32(np.nan)))
     if mask is not None:

@@ -42,7 +42,7 @@ PRESETS: dict[str, dict[str, Any]] = {
                 "weight_colour": 20.0,
             },
         },
-        "fill": {"island": 0.0, "hole": 0.0, "epsilon": 1e-4, "reweighted": 0},
+        "fill": {"same_depth": 0.0, "island": 0.0, "hole": 0.0, "epsilon": 1e-4, "reweighted": 0},
         "refine": {
             "levels": 3,
             "iterations": 10,

@@ -128,6 +128,12 @@ class FillConfig(Stage):
     threshold: float = setting(
         3.0, "forward-backward error above which a pixel counts as occluded", unit="px", minimum=0
     )
+    same_depth: float = setting(
+        0.02,
+        "a stereo match that fails the check by little is seen if there and back it has one depth to this "
+        "share; 0 for the check alone",
+        minimum=0,
+    )
     island: float = setting(
         2e-3,
         "smooth parts of what is seen that are smaller than this agree by chance",

@@ -83,11 +83,11 @@ def _run_pair(sample: Sample, config: Config, stage: str) -> list[StageResult]:
         else:
             matched = match_pair(config.match, first, second, views)
     known = np.ones(first.shape[:2], bool)
-    hidden = find_hidden(config.fill, matched, known)
+    hidden = find_hidden(config.fill, matched, known, views)
     results = [_pair_result("match", kind, matched.uv, hidden, seconds)]
     if stage != "match":
         with clock(seconds, "fill"):
-            filled = fill_flow(config.fill, matched, first, known)
+            filled = fill_flow(config.fill, matched, first, known, views)
         results.append(_pair_result("fill", kind, filled.uv, filled.occluded, seconds))
     return results
 
@@ -140,7 +140,8 @@ def _unfilled(
     """A flow as it was matched, and where it is a guess."""
     flow, t = each
     lens = stages.get("lenses", t)[flow == "optical_b"]
-    hidden = find_hidden(config.fill, matched, lens.known)
+    views = stages.rig.frames[t].views if flow == "stereo" else None
+    hidden = find_hidden(config.fill, matched, lens.known, views)
     return FilledFlow(matched.uv, matched.confidence, hidden, matched.colours)
 
 

@@ -10,17 +10,24 @@ from numpy.typing import NDArray
 from wideflow.compiled import njit
 from wideflow.config import FillConfig
 from wideflow.errors import InputError
-from wideflow.geometry import forward_backward_error
+from wideflow.geometry import forward_backward_error, triangulate, world_to_camera
+from wideflow.types import View
+
+_FAR = 2.0  # times the limit of the check, beyond which depth alone does not speak for a match
 
 
 def find_occluded(
-    forward: NDArray[np.float32], backward: NDArray[np.float32], config: FillConfig | None = None
+    forward: NDArray[np.float32],
+    backward: NDArray[np.float32],
+    config: FillConfig | None = None,
+    views: tuple[View, View] | None = None,
 ) -> NDArray[np.bool_]:
     """Pixels whose match cannot be trusted: hidden in the other picture, outside it, or mismatched.
 
     A pixel counts as seen if it passes the forward-backward check, and if it belongs to a surface of
-    some size: a small island of smooth flow amid others agrees by chance. Swap the flows for the other
-    direction.
+    some size: a small island of smooth flow amid others agrees by chance. With the cameras of a stereo pair
+    it also counts as seen if both flows put it at the same depth: where the other picture shows a surface
+    from the side, a pixel there is many here. Swap the flows for the other direction.
 
     Parameters
     ----------
@@ -30,6 +37,8 @@ def find_occluded(
         Flow of the other picture, of any size.
     config : FillConfig, optional
         The default settings unless given.
+    views : pair of View, optional
+        The cameras of the two pictures, pinhole.
 
     Returns
     -------
@@ -40,7 +49,11 @@ def find_occluded(
     for flow in flows:
         if flow.ndim != 3 or flow.shape[2] != 2:
             raise InputError(f"a flow field must have shape (H, W, 2), not {flow.shape}")
-    seen = forward_backward_error(flows[0], flows[1]) <= config.threshold
+    error = forward_backward_error(flows[0], flows[1])
+    seen = error <= config.threshold
+    if views is not None and config.same_depth > 0:
+        near = ~seen & (error <= _FAR * config.threshold)
+        seen[near] = _depth_step(flows, near, views) < config.same_depth
     seen = _without_islands(flows[0], seen, config.island, config.island_step)
     occluded = ~seen
     occluded = _without_islands(np.zeros_like(flows[0]), occluded, config.hole, 0.0)
@@ -51,6 +64,24 @@ def find_occluded(
         closed = cv2.morphologyEx(occluded.astype(np.uint8), cv2.MORPH_CLOSE, disc)
         occluded = np.asarray(closed, np.bool_)
     return occluded
+
+
+def _depth_step(
+    flows: list[NDArray[np.float32]], where: NDArray[np.bool_], views: tuple[View, View]
+) -> NDArray[np.float64]:
+    """By how much of itself the depth in the other camera differs between the flow there and back."""
+    y, x = np.nonzero(where)
+    here = np.stack([x, y], axis=1).astype(np.float64)
+    there = here + flows[0][where]
+    size = flows[1].shape[1], flows[1].shape[0]
+    nearest = np.clip(np.rint(there), 0, np.array(size) - 1)
+    row, column = nearest[:, 1].astype(np.intp), nearest[:, 0].astype(np.intp)
+    points = triangulate(*views, here, there), triangulate(*views, nearest + flows[1][row, column], nearest)
+    depths = [
+        np.where(each.in_front, world_to_camera(views[1], each.points)[:, 2], np.nan) for each in points
+    ]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.nan_to_num(np.abs(depths[1] / depths[0] - 1), nan=np.inf)
 
 
 def _without_islands(

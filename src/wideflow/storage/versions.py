@@ -15,7 +15,7 @@ VERSIONS = {
     "pictures": 1,
     "match": 2,
     "evidence": 1,
-    "fill": 2,
+    "fill": 3,
     "refine": 1,
     "lift": 5,
 }

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.config import FillConfig, MatchConfig
 from wideflow.errors import NothingInCommonError
 from wideflow.filling import fill, find_occluded
-from wideflow.geometry import static_flow
+from wideflow.geometry import pixel_grid, static_flow, triangulate, world_to_camera
 from wideflow.lift import static_chance
 from wideflow.matching import Match, match
 from wideflow.pipeline.step.undistort import Undistorter
@@ -22,6 +23,8 @@ Bytes = NDArray[np.uint8]
 Film = Callable[[], tuple[Bytes, Bytes]]  # reads what both cameras filmed at a moment
 Lenses = tuple[Undistorter, Undistorter]
 _BELIEVED = 0.7  # chance of depth over time from which hidden pixels take it
+_BESIDE, _LEAST_BESIDE = 0.035, 12  # of the longest side, and px: how far what hides a pixel is from it
+_NEARER = 0.05  # of depth, by which it is nearer
 _ROUND = np.float32(256)  # flows are kept to this fraction of a pixel: it halves their files
 
 
@@ -72,8 +75,8 @@ def fill_stereo(
     over_time: DepthOverTime,
 ) -> FilledFlow:
     """From A to B: what B does not show is where A over time says, completed where A does not know it."""
-    occluded = find_hidden(config, matched, lenses[0].known)
-    flow, unknown = Flow(matched.uv, matched.confidence), occluded
+    occluded = find_hidden(config, matched, lenses[0].known, cameras.views)
+    flow, unknown, before = Flow(matched.uv, matched.confidence), occluded, np.zeros_like(occluded)
     if over_time.known:
         chance = static_chance(over_time)
         seen = occluded & lenses[0].known & (chance > _BELIEVED)
@@ -81,8 +84,33 @@ def fill_stereo(
         seen &= np.isfinite(there).all(axis=2)
         uv = np.where(seen[..., None], there, matched.uv).astype(np.float32)
         flow, unknown = Flow(uv, np.where(seen, chance, matched.confidence)), occluded & ~seen
-    filled = fill(pictures.a, flow, unknown, config)
+        before = ~occluded & _in_front(cameras, matched, over_time, seen)
+    filled = fill(pictures.a, flow, unknown | before, config)
+    if before.any():
+        filled = Flow(
+            np.where(before[..., None], matched.uv, filled.uv),
+            np.where(before, matched.confidence, filled.confidence),
+        )
     return FilledFlow(rounded(filled.uv), rounded(filled.confidence), occluded, matched.colours)
+
+
+def _in_front(cameras: RigFrame, matched: MatchedFlow, over_time: DepthOverTime, seen: Mask) -> Mask:
+    """(H, W): what hides its surroundings from B, by depth over time of what is ``seen`` there.
+
+    What it hides lies behind it, and must not be completed from it.
+    """
+    height, width = seen.shape
+    reach = max(_LEAST_BESIDE, round(_BESIDE * max(height, width)))
+    kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * reach + 1, 2 * reach + 1))
+    behind = cv2.erode(np.where(seen, over_time.inverse, np.float32(1e9)), kernel)
+    near = behind < 1e8
+    pixels = pixel_grid(width, height)[near]
+    found = triangulate(*cameras.views, pixels, pixels + matched.uv[near])
+    depth = world_to_camera(cameras.views[0], found.points)[:, 2]
+    front = np.zeros_like(seen)
+    with np.errstate(invalid="ignore"):
+        front[near] = found.in_front & (depth * behind[near] < 1 - _NEARER)
+    return front
 
 
 def fill_b(config: FillConfig, matched: MatchedFlow, pictures: Pictures, lenses: Lenses) -> FilledFlow:
@@ -90,22 +118,30 @@ def fill_b(config: FillConfig, matched: MatchedFlow, pictures: Pictures, lenses:
     return fill_flow(config, matched, pictures.b, lenses[1].known)
 
 
-def fill_flow(config: FillConfig, matched: MatchedFlow, picture: Floats, known: Mask) -> FilledFlow:
+def fill_flow(
+    config: FillConfig,
+    matched: MatchedFlow,
+    picture: Floats,
+    known: Mask,
+    views: tuple[View, View] | None = None,
+) -> FilledFlow:
     """Complete a match where the other picture does not show the pixel; ``known`` the lens has seen."""
-    occluded = find_hidden(config, matched, known)
+    occluded = find_hidden(config, matched, known, views)
     flow = fill(picture, Flow(matched.uv, matched.confidence), occluded, config)
     return FilledFlow(rounded(flow.uv), rounded(flow.confidence), occluded, matched.colours)
 
 
-def find_hidden(config: FillConfig, matched: MatchedFlow, known: Mask) -> Mask:
-    """(H, W): where a match is a guess.
+def find_hidden(
+    config: FillConfig, matched: MatchedFlow, known: Mask, views: tuple[View, View] | None = None
+) -> Mask:
+    """(H, W): where a match is a guess; with ``views``, depth tells too.
 
     Raises
     ------
     NothingInCommonError
         Everywhere.
     """
-    occluded = find_occluded(matched.uv, matched.back, config) | ~known
+    occluded = find_occluded(matched.uv, matched.back, config, views) | ~known
     if occluded.all():
         raise NothingInCommonError(
             "two pictures have nothing in common that could be matched; check that they belong together and "
