@@ -2,12 +2,13 @@
 
 import sys
 
-from benchmarks import calibrate, confidence, filling, frames, match, pictures, refine, safety, sync
+from benchmarks import calibrate, confidence, evidence, filling, frames, match, pictures, refine, safety, sync
 
 BENCHMARKS = {
     "frames": frames.main,  # the table of speed and memory
     "match": match.main,
     "pictures": pictures.main,
+    "evidence": evidence.main,
     "filling": filling.main,
     "refine": refine.main,
     "confidence": confidence.main,

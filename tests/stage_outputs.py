@@ -12,11 +12,29 @@ from typing import Any
 import numpy as np
 
 import room
+from wideflow.evidence import Glimpse
 from wideflow.pipeline.step.in_memory import StagesInMemory
 from wideflow.pipeline.step.order import STAGE, STAGES
+from wideflow.pipeline.step.over_time import Surroundings, grey
 
 STORED = Path(__file__).parent / "data" / "stage_outputs.npz"
 SIZE = (64, 48)
+AROUND = np.arange(2, 12) / 5  # seconds of the other pictures
+
+
+class Filmed(StagesInMemory):
+    """Stages that also have what each camera saw before and after."""
+
+    def _given(self, name: str, t: int) -> Any:
+        if name not in ("around", "around_b"):
+            return super()._given(name, t)
+        camera = self.rig.cameras[name == "around_b"]
+        angle = 7.0 if name == "around_b" else -7.0
+        views = [room.view(camera, time, angle) for time in AROUND]
+        shots = [
+            Glimpse(grey(room.picture(view, time)), view) for view, time in zip(views, AROUND, strict=True)
+        ]
+        return Surroundings(tuple(views), shots.__getitem__)
 
 
 def scene() -> StagesInMemory:
@@ -29,7 +47,7 @@ def scene() -> StagesInMemory:
         )
         frames.append(room.RigFrame(t, (t / 10, t / 10), views))
         pictures.append(tuple(room.picture(view, t / 10) for view in views))
-    return StagesInMemory(pictures, frames)
+    return Filmed(pictures, frames)
 
 
 def outputs() -> list[tuple[str, int]]:

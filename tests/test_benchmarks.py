@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from benchmarks import calibrate, confidence, filling, frames, match, refine, sync
+from benchmarks import calibrate, confidence, evidence, filling, frames, match, refine, sync
 
 from wideflow.synth import SynthConfig, render
 
@@ -39,10 +39,11 @@ def _nothing_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
     ("module", "settings", "scenes"),
     [
         (match, {"ANGLES": (8,), "SIZES": (TINY,)}, {"synth08", "96x54"}),
+        (evidence, {"SIZES": (TINY,)}, {"96x54"}),
         (filling, {"SIZES": (TINY,)}, {"96x54"}),
         (refine, {"ANGLES": (8,)}, {"synth08"}),
     ],
-    ids=["match", "filling", "refine"],
+    ids=["match", "evidence", "filling", "refine"],
 )
 def test_a_table_of_rendered_scenes(
     module: ModuleType,
