@@ -1,9 +1,9 @@
-"""``make faults``: all faults at all operations, random kills, and many sequences of events.
+"""``make faults``: faults at the operations of a small job, random kills, and many sequences of events.
 
-    python -m faults [--share 1.0] [--kills 1000] [--sequences 500]
+    python -m faults [--thorough] [--kills 1000] [--sequences 500]
 
-``--share`` of the operations are tried, evenly spaced; 1 means every one of them, with every kind of fault,
-and 0 none.
+Every operation on a disk is the last one once; other faults, object storage and workers, which are slower,
+come at operations evenly spaced. ``--thorough`` has every fault at every operation everywhere, for a day.
 """
 
 from __future__ import annotations
@@ -26,27 +26,35 @@ from faults.trial import check_served, fault_and_mend, mend, operations, scratch
 
 WISH = Wish()
 _WITH = {False: "", True: " with workers"}
+# kinds of faults, and at every how many-th operation on a disk and in object storage; with workers or not
+_SPACED = {
+    False: [(("kill",), 1, 30), (("fail",), 10, 30), (tuple(set(FAULTS) - {"kill", "fail"}), 10, 0)],
+    True: [(("kill", "fail"), 30, 120)],
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--share", type=float, default=1.0)
+    parser.add_argument("--thorough", action="store_true")
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--sequences", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     logging.getLogger("wideflow").propagate = False
-    for workers in (False, True) if asked.share > 0 else ():
-        _every_operation(asked.share, FAULTS, workers)
-        _every_operation_remotely(asked.share, ("kill", "fail"), workers)
+    for workers in (False, True):
+        for kinds, every, every_remotely in _SPACED[workers]:
+            if every:
+                _every_operation(kinds, 1 if asked.thorough else every, workers)
+            if every_remotely:
+                _every_operation_remotely(kinds, 1 if asked.thorough else every_remotely, workers)
     _random_kills(asked.kills, random.Random(asked.seed))
     _sequences(asked.sequences)
 
 
-def _every_operation(share: float, kinds: tuple[str, ...], workers: bool) -> None:
+def _every_operation(kinds: tuple[str, ...], every: int, workers: bool) -> None:
     with cluster(workers) as address, scratch() as folder:
         count = operations(WISH, folder / "count", address)
-        tried = range(0, count, max(1, round(1 / share)))
+        tried = range(0, count, every)
         for kind in kinds:
             with _told(f"{kind} at {len(tried)} of {count} operations on a disk{_WITH[workers]}"):
                 for at in tried:
@@ -54,10 +62,10 @@ def _every_operation(share: float, kinds: tuple[str, ...], workers: bool) -> Non
                         fault_and_mend(WISH, own / "out", kind, at, address)
 
 
-def _every_operation_remotely(share: float, kinds: tuple[str, ...], workers: bool) -> None:
+def _every_operation_remotely(kinds: tuple[str, ...], every: int, workers: bool) -> None:
     with object_storage() as bucket, cluster(workers) as address:
         count = operations(WISH, f"{bucket}/count", address)
-        tried = range(0, count, max(1, round(1 / share)))
+        tried = range(0, count, every)
         for kind in kinds:
             with _told(f"{kind} at {len(tried)} of {count} operations in object storage{_WITH[workers]}"):
                 for at in tried:
