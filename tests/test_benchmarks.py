@@ -6,8 +6,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
-from benchmarks import calibrate, confidence, evidence, filling, frames, match, refine, sync
+from benchmarks import calibrate, chances, confidence, evidence, filling, frames, match, refine, sync
 
 from wideflow.synth import SynthConfig, render
 
@@ -104,3 +105,11 @@ def test_a_table_of_clips(
     told = rows(capsys.readouterr().out)
     assert [row[0] for row in told] == each * ["one"]
     assert any(cell.endswith(f" {unit}") for row in told for cell in row), told
+
+
+def test_fitted_odds_are_those_that_were_drawn() -> None:
+    chance = np.random.default_rng(1)
+    tells = np.column_stack([np.ones(40_000), chance.normal(size=(40_000, 2))])
+    true = np.array([-0.5, 1.5, -2.0])
+    right = chance.random(40_000) < 1 / (1 + np.exp(-tells @ true))
+    np.testing.assert_allclose(chances.logistic(tells, right), true, atol=0.1)

@@ -13,6 +13,7 @@ from wideflow.lift.over_time import (
     join,
     rigid_error,
     static_chance,
+    static_tells,
 )
 
 __all__ = [
@@ -34,5 +35,6 @@ __all__ = [
     "match_noise",
     "rigid_error",
     "static_chance",
+    "static_tells",
     "tilt_words",
 ]

@@ -22,9 +22,8 @@ Floats = NDArray[np.float32]
 # where a depth comes from
 UNKNOWN, BOTH_NOW, OVER_TIME, TRACK, COMPLETED = range(5)
 
-# Log odds of a depth over time to be that of the pixel: a constant, then for the logarithms of how unlike its
-# windows are, of the step of depth around, and of how far the optical flow is from that of a static world.
-# `wideflow evaluate video` shows what they are worth.
+# Log odds of a depth over time to be that of the pixel, for each of `static_tells`: `python -m
+# benchmarks.chances` fits them, `wideflow evaluate video` shows what they are worth.
 _BY_ITSELF = -4.1, -0.8, -1.1
 _SEEN = -4.8, -0.9, -1.28, -0.36  # where B shows the pixel: then it is more often something that moves
 _HIDDEN = -2.6, -0.26, -0.97, -0.32
@@ -81,17 +80,25 @@ def static_chance(
     visible : (H, W) bool, optional
         Where B shows the pixel; with ``error``.
     """
+    tells = static_tells(over_time, error)
+    weights: Any = _BY_ITSELF
+    if error is not None and visible is not None:
+        weights = [np.where(visible, seen, hidden) for seen, hidden in zip(_SEEN, _HIDDEN, strict=True)]
+    odds: Any = sum(weight * told for weight, told in zip(weights, tells, strict=True))
+    return np.nan_to_num(_chance(odds)).astype(np.float32)
+
+
+def static_tells(over_time: DepthOverTime, error: Floats | None = None) -> list[Floats]:
+    """What tells whether a depth over time is that of the pixel, each (H, W): log odds are linear in them.
+
+    A constant, and the logarithms of how unlike its windows are, of the step of depth around, and of
+    ``error``, px between the optical flow and that of a static world, if that is known.
+    """
     inverse = over_time.inverse
     kernel = np.ones((_REACH, _REACH), np.uint8)
     jump = (cv2.dilate(inverse, kernel) - cv2.erode(inverse, kernel)) / inverse
     tells = [np.ones_like(inverse), np.log(over_time.unlike + 0.02), np.log(jump + 0.01)]
-    if error is None or visible is None:
-        odds = sum(weight * told for weight, told in zip(_BY_ITSELF, tells, strict=True))
-    else:
-        tells.append(np.log(error + 0.1))
-        pairs = zip(_SEEN, _HIDDEN, tells, strict=True)
-        odds = sum(np.where(visible, seen, hidden) * told for seen, hidden, told in pairs)
-    return np.nan_to_num(_chance(odds)).astype(np.float32)
+    return tells if error is None else [*tells, np.log(error + 0.1)]
 
 
 def rigid_error(view: View, view_next: View, inverse: Floats, optical: Floats) -> Floats:

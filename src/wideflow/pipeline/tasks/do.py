@@ -56,6 +56,11 @@ def noted(plan: Plan, task: Task) -> dict[str, Any] | None:
     return _Folder(plan).note(task)
 
 
+def fetch(plan: Plan, name: str, t: int) -> Any:
+    """What a stage gives at a moment, as a run has kept it, or computed now."""
+    return _Folder(plan).fetch(name, t)
+
+
 class _Folder:
     """A result's folder as what stages fetch their needs from."""
 
