@@ -68,7 +68,7 @@ def test_real_rigs_that_cannot_be_calibrated_are_refused_with_a_reason(
 ) -> None:
     folder = shared(place)
     options = [str(folder / word) if word.endswith(".json") else word for word in given]
-    frames = ["--frames", "0:40"] if place == "real/street" else []
+    frames = ["--frames", "0:24"] if place == "real/street" else []
     videos = [str(folder / name) for name in clips]
     assert main(["run", *videos, "-o", str(tmp_path / "out"), *options, *frames, "-q"]) == 2
     told = capsys.readouterr().err

@@ -13,6 +13,7 @@ from wideflow.pipeline.step.in_memory import StagesInMemory
 from wideflow.pipeline.step.order import SOURCES, STAGE, STAGES
 from wideflow.pipeline.step.stage import Need, Stage
 from wideflow.pipeline.tasks.plan import Plan, Task
+from wideflow.storage.schema import OF_B
 from wideflow.types import Camera, Rig, RigFrame, View
 
 CAMERAS = tuple(Camera(name, 16, 12, np.diag([10.0, 10.0, 1.0])) for name in "ab")
@@ -83,7 +84,9 @@ def test_keys_change_with_what_a_stage_sees_and_with_nothing_else() -> None:
         rig(4).cameras, tuple(replace(frame, views=(frame.views[0], moved)) for frame in rig(4).frames)
     )
     assert changed(plan(), plan(rig=other)) == {"match_stereo", "over_time", "stereo", "step", "last"}
-    assert changed(plan(), plan(contents=("1", "3"))) == {stage.name for stage in STAGES if stage.kept}
+    for keep, views in (((), "a"), (tuple(OF_B), "ab")):
+        everything = {stage.name for stage in STAGES if stage.kept and stage.view in views}
+        assert changed(plan(keep=keep), plan(keep=keep, contents=("1", "3"))) == everything
 
 
 def test_a_further_stage_is_a_further_entry(monkeypatch: pytest.MonkeyPatch) -> None:

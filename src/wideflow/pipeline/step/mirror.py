@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import wraps
 from typing import Any
 
 from wideflow.lift import CameraDoubt
@@ -18,6 +19,7 @@ _OWN = ("over_time", "stereo", "refined", "around")
 def mirror(stage: Stage) -> Stage:
     """The same stage for the pictures of B."""
 
+    @wraps(stage.function)
     def function(*given: Any) -> Any:
         return stage.function(*map(mirrored, given))
 
