@@ -27,7 +27,9 @@ def main() -> None:
     print("| size | moment | off by > 1, 5, 10 % of what stands still | time / DeepFlow |\n|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for size in SIZES:
-            render(Path(folder) / "scene", SynthConfig(angle=12, size=size, seed=33, frames=FRAMES))
+            render(
+                Path(folder) / "scene", SynthConfig(angle=12, size=size, seed=33, frames=FRAMES, path="walk")
+            )
             scene = read_handheld(Path(folder) / "scene")
             deepflow = deepflow_seconds(scene.image(0, 0), scene.image(1, 0))
             shots = [_glimpse(scene, t) for t in range(FRAMES)]
