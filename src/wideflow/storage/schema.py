@@ -54,7 +54,7 @@ class ArraySpec:
 
 _EXTENTS = {"xy": 2, "xyz": 3, "xyz_2": 3, "rgb": 3, "rgb_b": 3, "colour_term": 13}
 _FLOW = ("y", "x", "xy")
-_OF_B = {"y": "y_b", "x": "x_b", "A": "B", "B": "A"}
+_TURNED = {"y": "y_b", "x": "x_b", "A": "B", "B": "A"}
 ARRAYS = {
     "stereo_flow": ArraySpec(_FLOW, "px", "from A to B at the same moment"),
     "optical_flow_a": ArraySpec(_FLOW, "px", "from A to A at the next moment, refined", True),
@@ -131,8 +131,8 @@ def spec(name: str) -> ArraySpec:
 
 def _of_b(described: ArraySpec) -> ArraySpec:
     """The same array with A and B in each other's place."""
-    dimensions = tuple(_OF_B.get(name, name) for name in described.dimensions)
-    meaning = re.sub(r"\b[AB]\b", lambda found: _OF_B[found[0]], described.meaning)
+    dimensions = tuple(_TURNED.get(name, name) for name in described.dimensions)
+    meaning = re.sub(r"\b[AB]\b", lambda found: _TURNED[found[0]], described.meaning)
     return replace(described, dimensions=dimensions, meaning=meaning)
 
 
