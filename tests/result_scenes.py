@@ -1,6 +1,10 @@
 """A result without the work: what a perfect run on a rendered scene would have written."""
 
+import atexit
 import json
+import shutil
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -26,10 +30,19 @@ def put_moment(store: Store, t: int, **given: np.ndarray) -> None:
         store.put(slot, t, "test", arrays | {name: given[name] for name in names if name in given})
 
 
+@cache
+def _rendered(config: SynthConfig) -> Path:
+    """The scene in a folder that is left alone until the tests end: many files of tests want the same one."""
+    folder = Path(tempfile.mkdtemp(prefix="wideflow-scene-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    render(folder / "scene", config)
+    return folder / "scene"
+
+
 def perfect_result(folder: Path, frames: int = 3, size: tuple[int, int] = (128, 72), seed: int = 5) -> Result:
     """Render a scene into ``folder/scene`` and write its truth as the result ``folder/out``."""
     config = SynthConfig(angle=10, size=size, size_b=(size[0] * 3 // 4, size[1]), seed=seed, frames=frames)
-    render(folder / "scene", config)
+    shutil.copytree(_rendered(config), folder / "scene")
     scene = read_handheld(folder / "scene")
     out = folder / "out"
     store = Store.create(Place(out), frames, scene.rig.cameras)
