@@ -22,8 +22,8 @@ from typing import Any
 import numba
 from numba.core import caching
 
-# a thread that waits for the others sleeps: one that spins takes the processor from those it waits for as soon
-# as anything else runs (two processes on two cores were half as fast), and gains nothing where nothing does
+# a thread that waits for the others sleeps: one that spins takes the processor from those it waits for where
+# anything else runs (two processes on two cores were half as fast), and gains nothing where nothing does
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # of fast arithmetic all but the promise that nothing is NaN or infinite: compiled for a caller's fast loop, a
