@@ -145,8 +145,7 @@ def tilt_of(rig: Rig, others: tuple[Rig, ...], matches: dict[int, Pixels], keys:
 def _depth(frame: RigFrame, both: Pixels) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         made = triangulate(*frame.views, *both)
-        z = made.points @ frame.views[0].R[2] + frame.views[0].t[2]
-        return np.where(made.in_front & (z > 0), z, np.nan)
+        return np.where(made.in_front, made.depths[0], np.nan)
 
 
 def _has(rig: Rig, index: int) -> bool:

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from wideflow.compiled import njit
 from wideflow.config import FillConfig
 from wideflow.errors import InputError
-from wideflow.geometry import forward_backward_error, triangulate, world_to_camera
+from wideflow.geometry import forward_backward_error, pixel_grid, triangulate
 from wideflow.types import View
 
+_BESIDE, _LEAST_BESIDE = 0.035, 12  # of the longest side, and px: how far what hides a pixel is from it
+_NEARER = 0.05  # of depth, by which it is nearer
 _FAR = 2.0  # times the limit of the check, beyond which depth alone does not speak for a match
 
 
@@ -66,6 +68,39 @@ def find_occluded(
     return occluded
 
 
+def find_occluders(
+    flow: NDArray[np.float32], behind: NDArray[np.floating[Any]], views: tuple[View, View]
+) -> NDArray[np.bool_]:
+    """Pixels of what hides a known background nearby, which must not be completed from them.
+
+    Parameters
+    ----------
+    flow : (H, W, 2) float
+        From the first view to the second.
+    behind : (H, W) float
+        Inverse depth of the background where the second view does not show it; NaN elsewhere.
+    views : pair of View
+        The cameras of the two pictures, pinhole.
+
+    Returns
+    -------
+    (H, W) bool
+    """
+    import cv2
+
+    height, width = behind.shape
+    reach = max(_LEAST_BESIDE, round(_BESIDE * max(height, width)))
+    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * reach + 1, 2 * reach + 1))
+    furthest = cv2.erode(np.nan_to_num(np.asarray(behind, np.float32), nan=np.inf), disc)
+    near = np.isfinite(furthest)
+    pixels = pixel_grid(width, height)[near]
+    found = triangulate(*views, pixels, pixels + flow[near])
+    occluder = np.zeros((height, width), np.bool_)
+    with np.errstate(invalid="ignore"):
+        occluder[near] = found.in_front & (found.depths[0] * furthest[near] < 1 - _NEARER)
+    return occluder
+
+
 def _depth_step(
     flows: list[NDArray[np.float32]], where: NDArray[np.bool_], views: tuple[View, View]
 ) -> NDArray[np.float64]:
@@ -77,9 +112,7 @@ def _depth_step(
     nearest = np.clip(np.rint(there), 0, np.array(size) - 1)
     row, column = nearest[:, 1].astype(np.intp), nearest[:, 0].astype(np.intp)
     points = triangulate(*views, here, there), triangulate(*views, nearest + flows[1][row, column], nearest)
-    depths = [
-        np.where(each.in_front, world_to_camera(views[1], each.points)[:, 2], np.nan) for each in points
-    ]
+    depths = [np.where(each.in_front, each.depths[1], np.nan) for each in points]
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.nan_to_num(np.abs(depths[1] / depths[0] - 1), nan=np.inf)
 

@@ -8,6 +8,7 @@ which needs no rectification and no roots of polynomials, and here runs on all m
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,19 +32,33 @@ class Triangulation:
     ----------
     points : (..., 3) float64
         World coordinates; NaN where a pixel is not finite or the two rays are parallel.
-    covariance : (..., 3, 3) float64
-        First-order covariance in square world units for independent noise of 1 px in every coordinate of both
-        pictures: multiply by sigma^2.
+    depths : two of (...) float64
+        z in either camera.
     angle : (...) float64
         Angle between the two rays in radians; small means that depth is uncertain.
-    in_front : (...) bool
-        The point lies in front of both cameras.
+    views : tuple of two View
+        Those of the pixels.
     """
 
     points: Floats
-    covariance: Floats
+    depths: tuple[Floats, Floats]
     angle: Floats
-    in_front: NDArray[np.bool_]
+    views: tuple[View, View]
+
+    @property
+    def in_front(self) -> NDArray[np.bool_]:
+        """(...): the point lies in front of both cameras."""
+        return (self.depths[0] > 0) & (self.depths[1] > 0)
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """(..., 3, 3): first-order covariance in square world units.
+
+        For independent noise of 1 px in every coordinate of both pictures: multiply by sigma^2.
+        """
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            one, two = (_information(view, self.points) for view in self.views)
+            return _inverse_symmetric(one + two)
 
 
 def triangulate(view1: View, view2: View, x1: ArrayLike, x2: ArrayLike) -> Triangulation:
@@ -67,10 +82,9 @@ def triangulate(view1: View, view2: View, x1: ArrayLike, x2: ArrayLike) -> Trian
         x1, x2 = _satisfy_epipolar_constraint(fundamental_matrix(view1, view2), x1, x2)
         ray1 = unproject(ideal_camera(view1.camera), x1)
         ray2 = unproject(ideal_camera(view2.camera), x2)
-        depth1, depth2, angle = _intersect(relative_pose(view1, view2), ray1, ray2)
-        points = camera_to_world(view1, ray1 * depth1[..., None])
-        covariance = _inverse_symmetric(_information(view1, points) + _information(view2, points))
-    return Triangulation(points, covariance, angle, in_front=(depth1 > 0) & (depth2 > 0))
+        *depths, angle = _intersect(relative_pose(view1, view2), ray1, ray2)
+        points = camera_to_world(view1, ray1 * depths[0][..., None])
+    return Triangulation(points, (depths[0], depths[1]), angle, (view1, view2))
 
 
 def _satisfy_epipolar_constraint(F: Floats, x1: Floats, x2: Floats) -> tuple[Floats, Floats]:

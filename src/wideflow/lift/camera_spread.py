@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.geometry import pixel_grid, project, triangulate, unproject, world_to_camera
+from wideflow.geometry import pixel_grid, project, triangulate, unproject
 from wideflow.types import RigFrame, View
 
 _STEP = 8  # px between the places that are triangulated: what cameras do to depth is smooth
@@ -107,9 +107,8 @@ def _places(count: int) -> NDArray[np.intp]:
 def _log_depth(views: tuple[View, View], x: Doubles, y: Doubles) -> Doubles:
     """Logarithm of z in the first camera; NaN where the rays do not meet in front of both."""
     found = triangulate(*views, x, y)
-    depth = world_to_camera(views[0], found.points)[..., 2]
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(found.in_front, np.log(depth), np.nan)
+        return np.where(found.in_front, np.log(found.depths[0]), np.nan)
 
 
 class _Enlargement:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.errors import InputError
-from wideflow.geometry import Triangulation, pixel_grid, triangulate, world_to_camera
+from wideflow.geometry import Triangulation, pixel_grid, triangulate
 from wideflow.geometry.flow_loop import FlowLoop
 from wideflow.lift.confidence import Judged, MatchEvidence, judge_depth
 from wideflow.types import RigFrame
@@ -90,13 +90,12 @@ def lift_flows(
         now = triangulate(*frame_t.views, x, x + flows.stereo[rows])
         then = triangulate(*frame_t1.views, x + flows.optical[rows], x + flows.loop[rows])
         known_now, known_then = _known(now), _known(then)
-        z = world_to_camera(frame_t.views[0], now.points)[..., 2]
-        depth[rows] = np.where(known_now, z, np.nan)
+        depth[rows] = np.where(known_now, now.depths[0], np.nan)
         both = known_now & known_then
         motion[rows] = np.where(both[..., None], then.points - now.points, np.nan)
         covariance[rows] = np.where(known_now[..., None, None], now.covariance, np.nan)
         motion_covariance[rows] = np.where(both[..., None, None], now.covariance + then.covariance, np.nan)
-        relative[rows] = np.where(known_now, _relative_noise(frame_t, now, z), np.inf)
+        relative[rows] = np.where(known_now, _relative_noise(now), np.inf)
         if evidence.late:
             slip[rows] = _slip(frame_t, now, evidence.late * motion[rows])
 
@@ -128,19 +127,18 @@ def lift_stereo(frame: RigFrame, stereo: Floats, evidence: MatchEvidence) -> Lif
     def lift(rows: slice) -> None:
         now = triangulate(*frame.views, grid[rows], grid[rows] + stereo[rows])
         known = _known(now)
-        z = world_to_camera(frame.views[0], now.points)[..., 2]
-        depth[rows] = np.where(known, z, np.nan)
-        relative[rows] = np.where(known, _relative_noise(frame, now, z), np.inf)
+        depth[rows] = np.where(known, now.depths[0], np.nan)
+        relative[rows] = np.where(known, _relative_noise(now), np.inf)
 
     _by_rows(lift, height)
     return LiftedStereo(depth, judge_depth(relative, stereo, evidence))
 
 
-def _relative_noise(frame: RigFrame, found: Triangulation, depth: NDArray[np.float64]) -> NDArray[np.float64]:
+def _relative_noise(found: Triangulation) -> NDArray[np.float64]:
     """Standard deviation of depth for noise of 1 px in every coordinate, as a share of depth."""
-    axis = frame.views[0].R[2]
+    axis = found.views[0].R[2]
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.sqrt(np.einsum("i,...ij,j", axis, found.covariance, axis)) / depth)
+        return np.asarray(np.sqrt(np.einsum("i,...ij,j", axis, found.covariance, axis)) / found.depths[0])
 
 
 def _slip(frame: RigFrame, found: Triangulation, moved: Floats) -> NDArray[np.float64]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.config import FillConfig, MatchConfig
 from wideflow.errors import NothingInCommonError
-from wideflow.filling import fill, find_occluded
-from wideflow.geometry import pixel_grid, static_flow, triangulate, world_to_camera
+from wideflow.filling import fill, find_occluded, find_occluders
+from wideflow.geometry import static_flow
 from wideflow.lift import static_chance
 from wideflow.matching import Match, match
 from wideflow.pipeline.step.undistort import Undistorter
@@ -23,8 +22,6 @@ Bytes = NDArray[np.uint8]
 Film = Callable[[], tuple[Bytes, Bytes]]  # reads what both cameras filmed at a moment
 Lenses = tuple[Undistorter, Undistorter]
 _BELIEVED = 0.7  # chance of depth over time from which hidden pixels take it
-_BESIDE, _LEAST_BESIDE = 0.035, 12  # of the longest side, and px: how far what hides a pixel is from it
-_NEARER = 0.05  # of depth, by which it is nearer
 _ROUND = np.float32(256)  # flows are kept to this fraction of a pixel: it halves their files
 
 
@@ -84,7 +81,8 @@ def fill_stereo(
         seen &= np.isfinite(there).all(axis=2)
         uv = np.where(seen[..., None], there, matched.uv).astype(np.float32)
         flow, unknown = Flow(uv, np.where(seen, chance, matched.confidence)), occluded & ~seen
-        before = ~occluded & _in_front(cameras, matched, over_time, seen)
+        behind = np.where(seen, over_time.inverse, np.nan)
+        before = ~occluded & find_occluders(matched.uv, behind, cameras.views)
     filled = fill(pictures.a, flow, unknown | before, config)
     if before.any():
         filled = Flow(
@@ -92,25 +90,6 @@ def fill_stereo(
             np.where(before, matched.confidence, filled.confidence),
         )
     return FilledFlow(rounded(filled.uv), rounded(filled.confidence), occluded, matched.colours)
-
-
-def _in_front(cameras: RigFrame, matched: MatchedFlow, over_time: DepthOverTime, seen: Mask) -> Mask:
-    """(H, W): what hides its surroundings from B, by depth over time of what is ``seen`` there.
-
-    What it hides lies behind it, and must not be completed from it.
-    """
-    height, width = seen.shape
-    reach = max(_LEAST_BESIDE, round(_BESIDE * max(height, width)))
-    kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * reach + 1, 2 * reach + 1))
-    behind = cv2.erode(np.where(seen, over_time.inverse, np.float32(1e9)), kernel)
-    near = behind < 1e8
-    pixels = pixel_grid(width, height)[near]
-    found = triangulate(*cameras.views, pixels, pixels + matched.uv[near])
-    depth = world_to_camera(cameras.views[0], found.points)[:, 2]
-    front = np.zeros_like(seen)
-    with np.errstate(invalid="ignore"):
-        front[near] = found.in_front & (depth * behind[near] < 1 - _NEARER)
-    return front
 
 
 def fill_b(config: FillConfig, matched: MatchedFlow, pictures: Pictures, lenses: Lenses) -> FilledFlow:

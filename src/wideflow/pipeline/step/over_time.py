@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from wideflow.config import EvidenceConfig
 from wideflow.evidence import FEWEST, Glimpse, choose_views, depth_over_time
-from wideflow.geometry import forward_backward_error, pixel_grid, triangulate, world_to_camera
+from wideflow.geometry import forward_backward_error, pixel_grid, triangulate
 from wideflow.pipeline.step.values import MatchedFlow, Pictures
 from wideflow.types import DepthOverTime, RigFrame, View
 
@@ -69,8 +69,7 @@ def matched_range(cameras: RigFrame, matched: MatchedFlow) -> tuple[float, float
     chosen[::_CELL, ::_CELL] = sure[::_CELL, ::_CELL]
     pixels = pixel_grid(width, height)[chosen]
     found = triangulate(*cameras.views, pixels, pixels + matched.uv[chosen])
-    depth = world_to_camera(cameras.views[0], found.points)[:, 2]
-    depth = depth[found.in_front & np.isfinite(depth) & (depth > 0)]
+    depth = found.depths[0][found.in_front & np.isfinite(found.depths[0])]
     if len(depth) < _FEW:
         return None
     low, high = np.percentile(1 / depth, _ENDS)
