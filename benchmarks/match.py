@@ -20,7 +20,6 @@ from wideflow.config import MatchConfig
 from wideflow.evaluate.metrics import flow_scores
 from wideflow.geometry import PairGeometry
 from wideflow.handheld import HandheldScene, read_handheld
-from wideflow.matching import match
 from wideflow.matching.passes import run_passes
 from wideflow.pipeline.step.flows import match_film, match_pair
 from wideflow.synth import SynthConfig, render
@@ -28,6 +27,7 @@ from wideflow.types import View
 
 SIZES = ((480, 270), (960, 540), (1920, 1080))
 ANGLES = (8, 15, 25, 40)
+_COMPILED: set[str] = set()  # kinds of which a first match has compiled all
 HEAD = "| kind | visible > 3 px | mean | median | time / DeepFlow |\n|---|---|---|---|---|---|"
 
 
@@ -86,7 +86,9 @@ def pair_of(scene: HandheldScene, kind: str) -> Pair:
 
 
 def _row(name: str, pair: Pair) -> None:
-    match(pair.first[:64, :64], pair.first[:64, :64], "optical")  # compiled before the clock starts
+    if pair.kind not in _COMPILED:  # before the clock starts
+        _COMPILED.add(pair.kind)
+        _match(pair)
     start = time.perf_counter()
     flow = _match(pair)
     seconds = time.perf_counter() - start

@@ -19,6 +19,7 @@ from wideflow.pipeline.step.over_time import Surroundings, grey
 
 STORED = Path(__file__).parent / "data" / "stage_outputs.npz"
 SIZE = (64, 48)
+MOMENTS = 3
 AROUND = np.arange(2, 12) / 5  # seconds of the other pictures
 
 
@@ -38,10 +39,10 @@ class Filmed(StagesInMemory):
 
 
 def scene() -> StagesInMemory:
-    """Two moments of the room, seen by two small cameras."""
+    """Some moments of the room, seen by two small cameras."""
     cameras = room.camera("a", SIZE), room.camera("b", SIZE)
     frames, pictures = [], []
-    for t in range(2):
+    for t in range(MOMENTS):
         views = tuple(
             room.view(camera, t / 10, 7.0 * side) for camera, side in zip(cameras, (-1, 1), strict=True)
         )
@@ -52,7 +53,7 @@ def scene() -> StagesInMemory:
 
 def outputs() -> list[tuple[str, int]]:
     """Names and moments of what is stored."""
-    return [(stage.name, t) for stage in STAGES for t in stage.moments(2)]
+    return [(stage.name, t) for stage in STAGES for t in stage.moments(MOMENTS)]
 
 
 def arrays_of(value: Any, prefix: str) -> dict[str, np.ndarray]:

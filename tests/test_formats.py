@@ -88,7 +88,7 @@ def test_a_version_with_another_array_reads_and_completes_an_older_result() -> N
         before = served(folder / "out")
         with with_weather():
             found = Result(folder / "out")
-            assert found.depth(1).tobytes() == before["depth 1"]
+            assert found.depth(1).tobytes() == before["depth_steady 1"]
             with pytest.raises(InputError, match="was written before results had weather; start the run"):
                 found.array("weather", 0)
             assert main(["check-result", str(folder / "out"), "-q"]) == 0  # whole, as what it is

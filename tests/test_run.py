@@ -61,7 +61,7 @@ def assert_same(one: Path, two: Path) -> None:
     assert len(first) == len(second)
     for name in ARRAYS:
         for t in range(len(first) - (name in ("motion", "optical_flow_a", "optical_flow_b"))):
-            a, b = getattr(first, name)(t), getattr(second, name)(t)
+            a, b = first.array(name, t), second.array(name, t)
             assert a.tobytes() == b.tobytes(), (name, t)
     assert (one / "rig.json").read_bytes() == (two / "rig.json").read_bytes()
 
@@ -153,19 +153,19 @@ def test_other_settings_compute_only_what_depends_on_them(
             )
         return sorted(set(done)), len(done)  # type: ignore[return-value]
 
-    everything = ["evidence", "fill", "lift", "match", "read", "refine"]
-    assert run(base) == (everything, 3 + 7 + 3 + 7 + 2 * 2 + 1)
+    everything = ["evidence", "fill", "lift", "match", "read", "refine", "steady"]
+    assert run(base) == (everything, 3 + 7 + 3 + 7 + 2 * 2 + 1 + 3)
     assert run(base) == ([], 0)
     assert_same(out, whole)
     refined = replace(base, refine=replace(base.refine, iterations=2))
-    assert run(refined) == (["lift", "refine"], 2 * 2)
+    assert run(refined) == (["lift", "refine", "steady"], 2 * 2 + 3)
     filled = replace(refined, fill=replace(base.fill, reweighted=0))
-    assert run(filled) == (["fill", "lift", "refine"], 7 + 2 * 2 + 1)
-    assert run(filled, 4) == (["lift"], 1)  # one moment fewer: only the last is another
-    assert run(filled, 5) == (["lift", "read", "refine"], 2 + 1 + 1)
+    assert run(filled) == (["fill", "lift", "refine", "steady"], 7 + 2 * 2 + 1 + 3)
+    assert run(filled, 4) == (["lift", "steady"], 1 + 2)  # one moment fewer: only the last is another
+    assert run(filled, 5) == (["lift", "read", "refine", "steady"], 2 + 1 + 1 + 3)
     calibrated = list((out / "work/calibration").iterdir())
     changed = replace(filled, match=replace(base.match, seed=7))
-    assert run(changed)[0] == ["evidence", "fill", "lift", "match", "refine"]
+    assert run(changed)[0] == ["evidence", "fill", "lift", "match", "refine", "steady"]
     assert list((out / "work/calibration").iterdir()) == calibrated  # chance of its own
 
 
@@ -180,12 +180,12 @@ def test_uncertain_cameras_lower_confidence_and_compute_only_depth_anew(
     plan, _ = make_plan(job, lambda done, total, text: None)
     doubtful = replace(plan, alternatives=(_turned(plan.filmed, 1.0),))
     for task in plan.tasks():
-        assert (plan.key(task) == doubtful.key(task)) == (task.name not in ("step", "last")), task
+        assert (plan.key(task) == doubtful.key(task)) == (task.name not in ("step", "last", "steady")), task
     for task in (Task("step", 0), Task("last", 2)):
-        before = {name: getattr(Result(out), name)(task.t) for name in ("depth", "confidence")}
+        before = {name: Result(out).array(name, task.t) for name in ("depth", "confidence")}
         assert do.do_task(plan, task)["tilt"] == 0
         assert do.do_task(doubtful, task)["tilt"] > 0.01
-        assert Result(out).depth(task.t).tobytes() == before["depth"].tobytes()
+        assert Result(out).array("depth", task.t).tobytes() == before["depth"].tobytes()
         after = Result(out).confidence(task.t)
         assert (after <= before["confidence"] + 1e-3).all()
         assert after.mean() < 0.8 * before["confidence"].mean()

@@ -37,7 +37,7 @@ def test_every_stage_gets_what_it_declares_from_stages_before_it() -> None:
         parameters = list(signature(stage.function).parameters)
         assert len(parameters) == bool(stage.settings) + len(stage.needs), stage.name
         assert not stage.settings or hasattr(Config(), stage.settings)
-        known.add(stage.name)
+        known |= {stage.name, stage.slot}
 
 
 @pytest.mark.parametrize("moments", [2, 3, 5])
@@ -46,7 +46,7 @@ def test_tasks_come_after_what_they_need(moments: int) -> None:
     for task in plan(moments).tasks():
         assert set(plan(moments).needs(task)) <= set(done), task
         done.append(task)
-    assert len(done) == len(set(done)) == 4 * moments + 5 * (moments - 1) + 1
+    assert len(done) == len(set(done)) == 5 * moments + 5 * (moments - 1) + 1
     step = plan(moments).needs(Task("step", 0))
     assert {Task("stereo", 0), Task("stereo", 1), Task("optical_a", 0), Task("optical_b", 0)} <= set(step)
 
@@ -58,10 +58,10 @@ def changed(before: Plan, after: Plan) -> set[str]:
 
 def test_a_raised_version_makes_anew_what_depends_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, dependent in (
-        ("refined", {"step"}),
-        ("optical_b", {"optical_b", "step"}),
-        ("match_stereo", {"match_stereo", "over_time", "stereo", "step", "last"}),
-        ("over_time", {"over_time", "stereo", "step", "last"}),
+        ("refined", {"step", "steady"}),
+        ("optical_b", {"optical_b", "step", "steady"}),
+        ("match_stereo", {"match_stereo", "over_time", "stereo", "step", "last", "steady"}),
+        ("over_time", {"over_time", "stereo", "step", "last", "steady"}),
     ):
         with monkeypatch.context() as patch:
             before = plan()
@@ -75,15 +75,16 @@ def test_keys_change_with_what_a_stage_sees_and_with_nothing_else() -> None:
     seed = replace(config, match=replace(config.match, seed=9))
     matches = {"match_stereo", "match_optical_a", "match_optical_b", "over_time"}
     flows = {"stereo", "optical_a", "optical_b"}
-    assert changed(plan(), plan(config=seed)) == matches | flows | {"step", "last"}
+    lifted = {"step", "last", "steady"}
+    assert changed(plan(), plan(config=seed)) == matches | flows | lifted
     filled = replace(config, fill=replace(config.fill, reweighted=0))
-    assert changed(plan(), plan(config=filled)) == flows | {"step", "last"}
-    assert changed(plan(), plan(alternatives=(rig(4),))) == {"step", "last"}
+    assert changed(plan(), plan(config=filled)) == flows | lifted
+    assert changed(plan(), plan(alternatives=(rig(4),))) == lifted
     moved = View(CAMERAS[1], np.column_stack([np.eye(3), [1.0, 0, 0]]))
     other = Rig(
         rig(4).cameras, tuple(replace(frame, views=(frame.views[0], moved)) for frame in rig(4).frames)
     )
-    assert changed(plan(), plan(rig=other)) == {"match_stereo", "over_time", "stereo", "step", "last"}
+    assert changed(plan(), plan(rig=other)) == {"match_stereo", "over_time", "stereo"} | lifted
     for keep, views in (((), "a"), (tuple(OF_B), "ab")):
         everything = {stage.name for stage in STAGES if stage.kept and stage.view in views}
         assert changed(plan(keep=keep), plan(keep=keep, contents=("1", "3"))) == everything

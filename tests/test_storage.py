@@ -154,6 +154,7 @@ def test_a_shorter_run_that_is_killed_costs_nothing_of_the_longer() -> None:
     "what",
     [
         "result.zarr/depth/c/1",
+        "result.zarr/depth_steady/c/1",
         "result.zarr/picture_a/c/0",
         "checksums/000001",
         "rig",
@@ -168,8 +169,8 @@ def test_damage_is_noticed_named_and_mended(how: str, what: str, out: Path) -> N
     assert main(["check-result", str(out), "-q"]) == 3
     check_served(out, WISH)
     if "depth" in what:
-        with pytest.raises(DamagedError, match=r"depth of moment 1 .*start the run again"):
-            Result(out).depth(1)
+        with pytest.raises(DamagedError, match=r"depth\w* of moment 1 .*start the run again"):
+            Result(out).array(what.split("/")[1], 1)
         assert Result(out).depth(0).shape == (6, 8)  # the rest is still there
     if what in ("summary", "timings"):
         with pytest.raises(DamagedError, match=rf"{what}\.json' is (damaged|missing); start the run again"):
@@ -293,7 +294,7 @@ def test_results_of_the_first_format_are_read(out: Path, folder: Path) -> None:
 
 def test_other_programs_read_it(out: Path) -> None:
     opened = xarray.open_zarr(out / "result.zarr", consolidated=False)
-    assert opened.depth.values[1].tobytes() == Result(out).depth(1).tobytes()
+    assert opened.depth.values[1].tobytes() == Result(out).array("depth", 1).tobytes()
     path = next(path for path in (out / "result.zarr/depth/c/1").rglob("*") if path.is_file())
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 4
@@ -362,7 +363,7 @@ def test_a_moment_that_is_removed_meanwhile_is_told(folder: Path) -> None:
 
     def late(self: Store, slot: str, t: int, *values: object) -> None:
         put(self, slot, t, *values)
-        if (slot, t) == ("moment", 1):  # a worker of an earlier run wakes up
+        if (slot, t) == ("steady", WISH.moments - 1):  # a worker of an earlier run wakes up
             self.forget("moment", 0)
 
     with (

@@ -34,7 +34,7 @@ def test_b_is_added_to_a_result_of_a(filmed: tuple[Path, Rig], monkeypatch: pyte
         Result(out, view="b")
     done = count_tasks(monkeypatch)
     assert main([*arguments(folder, out, "--view", "both"), "-q"]) == 0
-    assert sorted(done) == sorted(["evidence", "fill"] * 3 + ["refine", "lift"] * 2 + ["lift"])
+    assert sorted(done) == sorted(["evidence", "fill", "lift", "steady"] * 3 + ["refine"] * 2)
     assert {name: Result(out).array(name, 0).tobytes() for name in ARRAYS} == before
     assert check_result(out).problems == ()
     done.clear()
@@ -44,7 +44,7 @@ def test_b_is_added_to_a_result_of_a(filmed: tuple[Path, Rig], monkeypatch: pyte
     a, b = Result(out), Result(out, view="b")
     assert set(OF_B) <= set(a.kept)
     assert (b.size_a, b.size_b) == (a.size_b, a.size_a)
-    assert b.depth(0).tobytes() == a.array("depth_b", 0).tobytes()
+    assert b.depth(0).tobytes() == a.array("depth_steady_b", 0).tobytes()
     assert b.picture_a(1).tobytes() == a.picture_b(1).tobytes()
     assert b.optical_flow_a(1).tobytes() == a.optical_flow_b(1).tobytes()
     for t in range(3):

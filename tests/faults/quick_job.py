@@ -22,7 +22,14 @@ from wideflow.pipeline.job import Job
 from wideflow.pipeline.step import order
 from wideflow.pipeline.step.in_memory import Step
 from wideflow.pipeline.step.over_time import Surroundings
-from wideflow.pipeline.step.values import FilledFlow, LastMoment, MatchedFlow, Pictures, RefinedFlows
+from wideflow.pipeline.step.values import (
+    FilledFlow,
+    LastMoment,
+    MatchedFlow,
+    Pictures,
+    RefinedFlows,
+    SteadyDepth,
+)
 from wideflow.pipeline.tasks import do
 from wideflow.pipeline.tasks.plan import Plan
 from wideflow.storage.result import Result
@@ -155,6 +162,14 @@ def _scene(kind: type, version: int, view: str) -> Any:
     return lifted
 
 
+def _steady(view: str) -> Any:
+    def steadied(cameras: Any, moments: Any) -> SteadyDepth:
+        causes = [each for each in (*cameras, *moments) if each is not None]
+        return SteadyDepth(_values(_shape("depth_steady", view), *causes))
+
+    return steadied
+
+
 @contextmanager
 def quick_stages(wish: Wish) -> Iterator[None]:
     """Replace what takes long."""
@@ -164,6 +179,7 @@ def quick_stages(wish: Wish) -> Iterator[None]:
     for view, end in (("a", ""), ("b", "_b")):
         functions |= {f"over_time{end}": _look(view), f"refined{end}": _refine(view)}
         functions[f"step{end}"] = _scene(SceneFlow, wish.lift_version, view)
+        functions[f"steady{end}"] = _steady(view)
         functions[f"last{end}"] = _scene(LastMoment, wish.lift_version, view)
     assert set(functions) == set(order.STAGE)
     with ExitStack() as stack:
@@ -200,7 +216,8 @@ def quick_step() -> Step:
     """What `wideflow frames` computes of four pictures."""
     first, last = (_pictures(lambda t=t: (np.uint8([t]), np.uint8([t])), None) for t in range(2))
     scenes = _scene(SceneFlow, 1, "a")(first), _scene(LastMoment, 1, "a")(last)
-    return Step(*scenes, (first, last), make_plan(Wish(moments=2), "").rig)
+    steady = tuple(SteadyDepth(scene.depth) for scene in scenes)
+    return Step(*scenes, steady, (first, last), make_plan(Wish(moments=2), "").rig)
 
 
 def served(out: Path | str) -> dict[str, bytes]:

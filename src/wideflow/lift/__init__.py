@@ -15,6 +15,7 @@ from wideflow.lift.over_time import (
     static_chance,
     static_tells,
 )
+from wideflow.lift.steady import FoundDepth, steady_depth
 
 __all__ = [
     "BOTH_NOW",
@@ -23,6 +24,7 @@ __all__ = [
     "TRACK",
     "UNKNOWN",
     "CameraDoubt",
+    "FoundDepth",
     "Joined",
     "Judged",
     "Lifted",
@@ -36,5 +38,6 @@ __all__ = [
     "rigid_error",
     "static_chance",
     "static_tells",
+    "steady_depth",
     "tilt_words",
 ]

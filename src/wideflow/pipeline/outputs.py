@@ -47,7 +47,8 @@ def write_step(out: AnyPath, step: Step) -> None:
         The folder cannot be written; an older result in it is then still whole.
     """
     place = Place(out)
-    note = {"made": {"wideflow": __version__, **made_by(("pictures", "match", "fill", "refine", "lift"))}}
+    stages = ("pictures", "match", "fill", "refine", "lift", "steady")
+    note = {"made": {"wideflow": __version__, **made_by(stages)}}
     with locked(place) as claim:
         place.sweep()
         require_ours(place)
@@ -57,6 +58,7 @@ def write_step(out: AnyPath, step: Step) -> None:
             for t, found in enumerate((step.scene, step.last)):
                 store.put("pictures", t, "frames", stored_arrays(step.pictures[t], PICTURES), note)
                 store.put("moment", t, "frames", stored_arrays(found), note)
+                store.put("steady", t, "frames", stored_arrays(step.steady[t]), note)
             claim.check(place)
             for name in ("summary.json", "report.html", "filmed.json"):
                 place.remove(name)  # of the result that was there

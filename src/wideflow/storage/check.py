@@ -16,7 +16,13 @@ from wideflow.storage.store import NAME, Store
 from wideflow.storage.unchecked import UncheckedStore
 from wideflow.storage.work import Work
 
-_WHAT = {"pictures": "its pictures", "moment": "what was found", "moment_b": "what was found for B"}
+_WHAT = {
+    "pictures": "its pictures",
+    "moment": "what was found",
+    "moment_b": "what was found for B",
+    "steady": "its steady depth",
+    "steady_b": "its steady depth for B",
+}
 _FILES = ("rig.json", "summary.json", "timings.json")  # that results without checksums have too
 
 

@@ -144,8 +144,12 @@ class Result:
         return self._read("optical_flow_b", t)
 
     def depth(self, t: int) -> NDArray[np.float32]:
-        """(H, W) world units, z in camera A; NaN where unknown."""
-        return self._read("depth", t)
+        """(H, W) world units, z in camera A; NaN where unknown.
+
+        Where nothing moves, it is what the moments around agree on; ``array("depth", t)`` is what this moment
+        says by itself. Results of older versions have only that.
+        """
+        return self._read("depth_steady" if self.has("depth_steady") else "depth", t)
 
     def motion(self, t: int) -> NDArray[np.float32]:
         """(H, W, 3) world units, displacement from t to t + 1; NaN where unknown."""
@@ -220,7 +224,10 @@ class Result:
         DamagedError
             There is none.
         """
-        found = tuple(t for t in range(len(self)) if self.store.noted("moment", t) is not None)
+        slots = ("moment", "steady") if "depth_steady" in self.store.names else ("moment",)
+        found = tuple(
+            t for t in range(len(self)) if all(self.store.noted(slot, t) is not None for slot in slots)
+        )
         if not found:
             raise DamagedError(f"no moment of '{self.place}' has been computed yet; start the run again")
         return found

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 # Raised when the layout changes, or results get another array (its ``since``). Results of every format are
 # read: 1 had no checksums.
-FORMAT = 3
+FORMAT = 4
 TITLE = "Wideflow scene flow"  # by which a group is known to be ours
 _CRC_BYTES = 4  # at the end of a chunk
 Sizes = tuple[tuple[int, int], tuple[int, int]]  # width and height of the pictures of A and of B
@@ -74,6 +74,9 @@ ARRAYS = {
         fill=0,
         since=3,
     ),
+    "depth_steady": ArraySpec(
+        ("y", "x"), "world units", "depth on which A's moments around agree where nothing moves", since=4
+    ),
     "moving": ArraySpec(("y", "x"), "1", "chance that the world moved there", fill=0, since=3),
     "picture_a": ArraySpec(
         ("y", "x", "rgb"), "1", "what camera A saw, without distortion", dtype="uint8", fill=0
@@ -105,6 +108,7 @@ OF_B = {
     for name in (
         "stereo_flow",
         "depth",
+        "depth_steady",
         "motion",
         "occluded",
         "confidence",
@@ -113,11 +117,14 @@ OF_B = {
         "moving",
     )
 }
-# what is written as one: the pictures of a moment, and what was found from them
+# what is written as one: the pictures of a moment, what was found from them, and what is agreed with others
+_STEADY = "depth_steady"
 SLOTS: dict[str, tuple[str, ...]] = {
     "pictures": PICTURES,
-    "moment": tuple(name for name in (*ARRAYS, *OPTIONAL) if name not in PICTURES),
-    "moment_b": tuple(OF_B),
+    "moment": tuple(name for name in (*ARRAYS, *OPTIONAL) if name not in (*PICTURES, _STEADY)),
+    "moment_b": tuple(name for name in OF_B if name != f"{_STEADY}_b"),
+    "steady": (_STEADY,),
+    "steady_b": (f"{_STEADY}_b",),
 }
 SLOT_OF = {name: slot for slot, names in SLOTS.items() for name in names}
 

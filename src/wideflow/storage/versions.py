@@ -18,6 +18,7 @@ VERSIONS = {
     "fill": 3,
     "refine": 1,
     "lift": 5,
+    "steady": 1,
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from wideflow.config import Config
 from wideflow.geometry.picture import checked_picture
-from wideflow.pipeline.step.order import STAGE, kept_order
+from wideflow.pipeline.step.order import SOURCES, given_as, giver, kept_order
 from wideflow.pipeline.step.over_time import Surroundings
 from wideflow.pipeline.step.stage import compute
 from wideflow.pipeline.step.timings import Seconds, total
 from wideflow.pipeline.step.undistort import Undistorter, ideal_rig
-from wideflow.pipeline.step.values import LastMoment, Pictures
+from wideflow.pipeline.step.values import LastMoment, Pictures, SteadyDepth
 from wideflow.progress import Progress, silent
 from wideflow.types import Rig, RigFrame, SceneFlow
 
@@ -31,6 +31,8 @@ class Step:
         Of picture A at t.
     last : LastMoment
         Of picture A at t + 1, from its own moment.
+    steady : pair of SteadyDepth
+        Of t and t + 1: two moments alone do not steady each other.
     pictures : pair of Pictures
         Of t and t + 1, as ideal cameras would have taken them.
     rig : Rig
@@ -41,6 +43,7 @@ class Step:
 
     scene: SceneFlow
     last: LastMoment
+    steady: tuple[SteadyDepth, SteadyDepth]
     pictures: tuple[Pictures, Pictures]
     rig: Rig
     moments: dict[int, Seconds] = field(default_factory=dict)
@@ -101,6 +104,7 @@ def compute_step(
     return Step(
         stages.get("step", 0),
         stages.get("last", 1),
+        (stages.get("steady", 0), stages.get("steady", 1)),
         (stages.get("pictures", 0), stages.get("pictures", 1)),
         stages.rig,
         stages.seconds,
@@ -154,12 +158,19 @@ class StagesInMemory:
 
     def get(self, name: str, t: int) -> Any:
         """What the stage, or the source, of this name gives at a moment."""
-        if name not in STAGE:
-            return self._given(name, t)
-        if (name, t) not in self._found:
+        count = len(self._film)
+        if name in SOURCES:
+            return self._given(name, t) if 0 <= t < count else None
+        stage = giver(name, t, count)
+        if stage is None:
+            return None
+        if (stage.name, t) not in self._found:
             seconds = self.seconds.setdefault(t, {})
-            self._found[name, t] = compute(STAGE[name], t, self.get, self._config, seconds)
-        return self._found[name, t]
+            self._found[stage.name, t] = compute(stage, t, self.get, self._config, seconds)
+        found, gives = self._found[stage.name, t], given_as(name, stage)
+        if name == stage.name:
+            return found
+        return gives(**{each.name: getattr(found, each.name) for each in fields(gives)})
 
     def _given(self, name: str, t: int) -> Any:
         return {

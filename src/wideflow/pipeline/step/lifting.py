@@ -14,6 +14,7 @@ from wideflow.lift import (
     OVER_TIME,
     UNKNOWN,
     CameraDoubt,
+    FoundDepth,
     Joined,
     MatchEvidence,
     camera_spread,
@@ -22,10 +23,11 @@ from wideflow.lift import (
     lift_stereo,
     match_noise,
     rigid_error,
+    steady_depth,
 )
 from wideflow.matching.colour import ColourTransform
 from wideflow.pipeline.step.flows import Lenses
-from wideflow.pipeline.step.values import FilledFlow, Floats, LastMoment, Pictures, RefinedFlows
+from wideflow.pipeline.step.values import FilledFlow, Floats, LastMoment, Pictures, RefinedFlows, SteadyDepth
 from wideflow.refine import refine_flows
 from wideflow.types import DepthOverTime, RigFrame, SceneFlow
 
@@ -143,6 +145,16 @@ def lift_last(
         occluded=stereo.occluded,
         **_certainty(joined, unseen),
     )
+
+
+def steady_moment(cameras: list[RigFrame | None], moments: list[FoundDepth | None]) -> SteadyDepth:
+    """Depth of the moment in the middle, steadied by those around it."""
+    known = [
+        (frame.views[0], found) for frame, found in zip(cameras, moments, strict=True) if frame and found
+    ]
+    middle = moments[len(moments) // 2]
+    own = next(i for i, (_, found) in enumerate(known) if found is middle)
+    return SteadyDepth(steady_depth(*known[own], known[:own] + known[own + 1 :]))
 
 
 def _shown(cameras: RigFrame, joined: Joined, stereo: Floats) -> Floats:

@@ -13,7 +13,7 @@ from wideflow.types import RigFrame
 
 # Pictures, cameras, lenses and the match of the pair serve both views, and are only turned round.
 _OTHER = {"optical_a": "optical_b", "optical_b": "optical_a"}
-_OWN = ("over_time", "stereo", "refined", "around")
+_OWN = ("over_time", "stereo", "refined", "around", "moment")
 
 
 def mirror(stage: Stage) -> Stage:
@@ -52,6 +52,8 @@ def mirrored(value: Any) -> Any:
     if isinstance(value, CameraDoubt):
         others = tuple(map(mirrored, value.alternatives))
         return CameraDoubt(mirrored(value.filmed), others, -value.late)
+    if isinstance(value, list):  # of several moments
+        return [mirrored(each) for each in value]
     if isinstance(value, tuple):  # lenses
         return value[::-1]
     return value

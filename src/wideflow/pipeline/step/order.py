@@ -6,6 +6,7 @@ timings follow from the list. A further stage is a further entry.
 
 from __future__ import annotations
 
+from wideflow.lift import FoundDepth
 from wideflow.pipeline.step.flows import (
     fill_a,
     fill_b,
@@ -15,11 +16,18 @@ from wideflow.pipeline.step.flows import (
     match_optical_b,
     match_stereo,
 )
-from wideflow.pipeline.step.lifting import lift_last, lift_step, refine_step
+from wideflow.pipeline.step.lifting import lift_last, lift_step, refine_step, steady_moment
 from wideflow.pipeline.step.mirror import mirror
 from wideflow.pipeline.step.over_time import look_over_time
 from wideflow.pipeline.step.stage import Need, Stage
-from wideflow.pipeline.step.values import FilledFlow, LastMoment, MatchedFlow, Pictures, RefinedFlows
+from wideflow.pipeline.step.values import (
+    FilledFlow,
+    LastMoment,
+    MatchedFlow,
+    Pictures,
+    RefinedFlows,
+    SteadyDepth,
+)
 from wideflow.storage.versions import VERSIONS
 from wideflow.types import DepthOverTime, SceneFlow
 
@@ -32,6 +40,7 @@ SOURCES = (
     "around",  # what camera A saw before and after
     "around_b",  # and what B saw
 )
+_STEADY = 2  # moments before and after that steady depth
 _NOW, _NEXT = Need("pictures"), Need("pictures", 1)
 
 _OF_A = (
@@ -173,17 +182,50 @@ _OF_A = (
         clock="lift",
         doing="lifting",
     ),
+    Stage(
+        "steady",
+        steady_moment,
+        (Need("cameras", -_STEADY, _STEADY), Need("moment", -_STEADY, _STEADY)),
+        SteadyDepth,
+        VERSIONS["steady"],
+        kept="result",
+        slot="steady",
+        clock="steady",
+        doing="steadying",
+    ),
 )
-_OF_B = ("over_time", "stereo", "refined", "step", "last")
+_OF_B = ("over_time", "stereo", "refined", "step", "last", "steady")
+# what all stages of a slot give that others need
+_IN_COMMON = {"moment": FoundDepth, "moment_b": FoundDepth}
 STAGES = (*_OF_A, *(mirror(stage) for stage in _OF_A if stage.name in _OF_B))
 STAGE = {stage.name: stage for stage in STAGES}
 
 
+def giver(name: str, t: int, moments: int) -> Stage | None:
+    """The stage that a need means: that of this name, or the one that fills this slot at moment t.
+
+    None outside of the clip.
+    """
+    if not 0 <= t < moments:
+        return None
+    if name in STAGE:
+        return STAGE[name]
+    (filling,) = (stage.name for stage in STAGES if stage.slot == name and t in stage.moments(moments))
+    return STAGE[filling]
+
+
+def given_as(name: str, stage: Stage) -> type:
+    """The dataclass that whoever needs ``name`` gets from a stage."""
+    return stage.gives if name == stage.name else _IN_COMMON[name]
+
+
 def reach(name: str) -> int:
-    """How many moments after its own a stage must see."""
+    """How many moments after its own a stage, or the slowest that fills a slot, must see."""
     if name in SOURCES:
         return 0
-    return max(need.ahead + reach(need.name) for need in STAGE[name].needs)
+    stages = [STAGE[name]] if name in STAGE else [stage for stage in STAGES if stage.slot == name]
+    needs = [need for stage in stages for need in stage.needs]
+    return max(need.moments(0)[-1] + reach(need.name) for need in needs)
 
 
 def kept_order(moments: int, views: str = "a") -> list[tuple[Stage, int]]:

@@ -7,16 +7,27 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from wideflow.config import Config
+from wideflow.errors import NothingInCommonError
 from wideflow.pipeline.step.timings import Seconds, clock
 
-Fetch = Callable[[str, int], Any]  # what a stage or a source of this name gives at this moment
+Fetch = Callable[[str, int], Any]  # what a stage or a source of this name gives; None outside of the clip
 
 
 class Need(NamedTuple):
-    """What another stage or a source gives, so many moments later."""
+    """What another stage or a source gives, so many moments later.
+
+    ``name`` is that of the stage or source, or the slot that several stages share. With ``until``, it is the
+    list of what all moments from ``ahead`` to ``until`` give; None for those that do not exist or that have
+    nothing.
+    """
 
     name: str
     ahead: int = 0
+    until: int | None = None
+
+    def moments(self, t: int) -> range:
+        """Those meant by the stage at moment t; some may lie outside of the clip."""
+        return range(t + self.ahead, t + (self.ahead if self.until is None else self.until) + 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +83,21 @@ class Stage:
 
 def compute(stage: Stage, t: int, fetch: Fetch, config: Config, seconds: Seconds) -> Any:
     """What a stage gives at a moment; ``seconds`` has its time added, but not that of its needs."""
-    needs = [fetch(need.name, t + need.ahead) for need in stage.needs]
+    needs = [_given(need, t, fetch) for need in stage.needs]
     settings = [getattr(config, stage.settings)] if stage.settings else []
     with clock(seconds, stage.clock):
         return stage.function(*settings, *needs)
+
+
+def _given(need: Need, t: int, fetch: Fetch) -> Any:
+    if need.until is None:
+        return fetch(need.name, t + need.ahead)
+    found = []
+    for each in need.moments(t):
+        try:
+            found.append(fetch(need.name, each))
+        except NothingInCommonError:
+            if each == t:
+                raise
+            found.append(None)
+    return found

@@ -100,5 +100,12 @@ class LastMoment:
     tilt: float = 0.0
 
 
+@dataclass(frozen=True, eq=False)
+class SteadyDepth:
+    """(H, W) depth of picture A on which the moments around it agree, world units; NaN where unknown."""
+
+    depth_steady: Floats
+
+
 def _floats(picture: NDArray[np.uint8]) -> Floats:
     return picture.astype(np.float32) / np.float32(255)

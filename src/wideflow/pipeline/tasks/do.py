@@ -19,7 +19,7 @@ from wideflow.files.fingerprint import fingerprint
 from wideflow.lift import CameraDoubt
 from wideflow.pipeline.outputs import colour_terms, stored_arrays
 from wideflow.pipeline.step.flows import Film, Lenses
-from wideflow.pipeline.step.order import SOURCES, STAGE
+from wideflow.pipeline.step.order import SOURCES, STAGE, given_as, giver
 from wideflow.pipeline.step.over_time import Surroundings, grey
 from wideflow.pipeline.step.stage import Stage, compute
 from wideflow.pipeline.step.timings import Seconds
@@ -101,31 +101,35 @@ class _Folder:
         return note
 
     def fetch(self, name: str, t: int) -> Any:
-        """What a source or a stage gives; its task, if it has one, is done."""
+        """What a source or a stage gives; its task, if it has one, is done. None outside of the clip."""
         if name in SOURCES:
-            return self._given(name, t)
-        stage, task = STAGE[name], Task(name, t)
+            return self._given(name, t) if 0 <= t < len(self._plan) else None
+        stage = giver(name, t, len(self._plan))
+        if stage is None:
+            return None
+        task, gives = Task(stage.name, t), given_as(name, stage)
         if not stage.kept:
             return compute(stage, t, self.fetch, self._plan.config, self._seconds)
         for _ in range(2):
             unknown = (self.note(task) or {}).get("unknown")
             if unknown:
                 raise NothingInCommonError(unknown)
-            arrays = self._kept(stage, task)
+            arrays = self._kept(stage, task, gives)
             if arrays is not None:
-                return stage.gives(**arrays)
+                return gives(**arrays)
             do_task(self._plan, task)  # what it had kept is damaged
         raise FileError(
             f"what {name} of moment {t} keeps in '{self._plan.out}' cannot be read; check the disk"
         )
 
-    def _kept(self, stage: Stage, task: Task) -> Arrays | None:
+    def _kept(self, stage: Stage, task: Task, gives: type) -> Arrays | None:
         """What a task has kept; None if that is gone or damaged, and then the task counts as not done."""
         if stage.kept == "work":
             return self._work.load(*self._name(task))
         store = self._store()
         try:
-            return {field.name: store.get(field.name, task.t) for field in fields(stage.gives)}
+            of_view = "_b" if stage.view == "b" else ""
+            return {field.name: store.get(f"{field.name}{of_view}", task.t) for field in fields(gives)}
         except DamagedError:
             store.forget(self._plan.slot(task), task.t)
             return None

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from wideflow.config import Config
 from wideflow.files.fingerprint import fingerprint
-from wideflow.pipeline.step.order import SOURCES, STAGE, kept_order
+from wideflow.pipeline.step.order import SOURCES, STAGE, giver, kept_order
 from wideflow.storage.lock import Claim
 from wideflow.storage.schema import ARRAYS, OF_B, SLOTS, spec
 from wideflow.types import Rig, View
@@ -87,13 +87,18 @@ class Plan:
     def needs(self, task: Task) -> list[Task]:
         """Tasks that must be done before this one."""
         found: dict[Task, None] = {}
-        for name, ahead in STAGE[task.name].needs:
-            need = Task(name, task.t + ahead)
-            if name in SOURCES:
-                continue
-            for each in [need] if STAGE[name].kept else self.needs(need):
+        for need in self._stages_before(task):
+            for each in [need] if STAGE[need.name].kept else self.needs(need):
                 found[each] = None
         return list(found)
+
+    def _stages_before(self, task: Task) -> Iterator[Task]:
+        """Stages that one needs itself, kept or not, each with its moment."""
+        for need in STAGE[task.name].needs:
+            for t in need.moments(task.t) if need.name not in SOURCES else ():
+                stage = giver(need.name, t, len(self))
+                if stage is not None:
+                    yield Task(stage.name, t)
 
     def slot(self, task: Task) -> str:
         """What its files are called; a step and a last moment write the same arrays, one ends the other."""
@@ -107,9 +112,8 @@ class Plan:
         """Stages that a task's result comes from, by the names of their clocks, with their versions."""
         stage = STAGE[task.name]
         found = {stage.clock.split()[0]: stage.version}
-        for name, ahead in stage.needs:
-            if name not in SOURCES:
-                found |= self.made(Task(name, task.t + ahead))
+        for need in self._stages_before(task):
+            found |= self.made(need)
         return found
 
     def arrays(self, task: Task) -> tuple[str, ...]:
@@ -127,9 +131,16 @@ class Plan:
 
     def _stage_key(self, task: Task) -> str:
         stage = STAGE[task.name]
-        needs = [self.key(Task(name, task.t + ahead)) for name, ahead in stage.needs]
+        needs = [self._need_key(need.name, t) for need in stage.needs for t in need.moments(task.t)]
         settings = getattr(self.config, stage.settings) if stage.settings else None
         return fingerprint(stage.name, stage.version, needs, settings)
+
+    def _need_key(self, name: str, t: int) -> str:
+        """Of a source, or of the stage that is meant; nothing outside of the clip."""
+        if name in SOURCES:
+            return self.key(Task(name, t)) if 0 <= t < len(self) else ""
+        stage = giver(name, t, len(self))
+        return "" if stage is None else self.key(Task(stage.name, t))
 
     def _source_key(self, task: Task) -> str:
         name, t = task

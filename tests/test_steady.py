@@ -1,0 +1,97 @@
+"""Depth of what stands still, steadied by the moments around it, against a plane whose depth is known."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from wideflow.geometry import pixel_grid, unproject
+from wideflow.lift import FoundDepth, steady_depth
+from wideflow.types import Camera, View
+
+CAMERA = Camera("a", 80, 60, np.array([[70.0, 0, 39.5], [0, 70, 29.5], [0, 0, 1]]))
+NORMAL, DISTANCE = np.array([0.3, -0.2, 1.0]), 4.0  # of a slanted plane: NORMAL . X = DISTANCE
+NOISE = 0.01
+
+
+def view(t: float) -> View:
+    """The camera shifts and turns a little from moment to moment."""
+    angle = 0.01 * t
+    turn = np.array([[np.cos(angle), 0, np.sin(angle)], [0, 1, 0], [-np.sin(angle), 0, np.cos(angle)]])
+    return View(CAMERA, np.column_stack([turn, [0.03 * t, 0.02 * t, -0.05 * t]]))
+
+
+def true_depth(seen: View) -> np.ndarray:
+    rays = unproject(CAMERA, pixel_grid(*CAMERA.size)) @ seen.R
+    return (DISTANCE - NORMAL @ seen.centre) / (rays @ NORMAL)
+
+
+def found(t: float, noise: float = 0.0, seed: int = 0) -> FoundDepth:
+    """What a moment knows: its depth is off by noise that neighbours share, as that of matching is."""
+    depth = true_depth(view(t))
+    coarse = np.random.default_rng(100 * seed + int(t) + 50).normal(size=(6, 8)) * noise
+    depth = depth * (1 + np.kron(coarse, np.ones((10, 10))))
+    sure, still = np.full(depth.shape, 0.8, np.float32), np.zeros(depth.shape, np.float32)
+    return FoundDepth(depth.astype(np.float32), sure, still)
+
+
+def others(noise: float = 0.0, seed: int = 0) -> list[tuple[View, FoundDepth]]:
+    return [(view(t), found(t, noise, seed)) for t in (-2, -1, 1, 2)]
+
+
+def test_without_noise_nothing_changes() -> None:
+    steady = steady_depth(view(0), found(0), others())
+    np.testing.assert_allclose(steady, true_depth(view(0)), rtol=2e-5)
+
+
+def test_noise_of_single_moments_falls() -> None:
+    errors = []
+    for seed in range(5):
+        own = found(0, NOISE, seed)
+        steady = steady_depth(view(0), own, others(NOISE, seed))
+        errors.append([np.abs(depth / true_depth(view(0)) - 1).mean() for depth in (own.depth, steady)])
+    before, after = np.mean(errors, axis=0)
+    assert after < 0.65 * before  # the mean of five independent ones has 0.45 of it
+
+
+def test_static_depth_changes_less_from_moment_to_moment() -> None:
+    moments = {t: found(t, NOISE) for t in range(-2, 4)}
+
+    def relative(t: int, steady: bool) -> np.ndarray:
+        around = [(view(s), moments[s]) for s in range(max(t - 2, -2), min(t + 3, 4)) if s != t]
+        depth = steady_depth(view(t), moments[t], around) if steady else moments[t].depth
+        return depth / true_depth(view(t))
+
+    changes = [np.median(np.abs(relative(1, how) / relative(0, how) - 1)) for how in (False, True)]
+    assert changes[1] < changes[0] / 3
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_one_wrong_moment_is_outvoted(factor: float) -> None:
+    right = found(0)
+    wrong = replace(right, depth=right.depth.copy())
+    wrong.depth[20:40, 20:60] *= factor
+    steady = steady_depth(view(0), wrong, others())
+    # its pixels look elsewhere in the other pictures, but on the same plane
+    assert np.abs(steady / true_depth(view(0)) - 1)[:18].max() < 1e-4
+    wrong_other = [(view(1), replace(found(1), depth=found(1).depth * np.float32(factor))), *others()[:3]]
+    np.testing.assert_allclose(steady_depth(view(0), right, wrong_other), right.depth, rtol=1e-4)
+
+
+def test_what_moves_or_is_unknown_keeps_its_own_and_tells_nothing() -> None:
+    own = found(0, NOISE)
+    moving, depth = own.moving.copy(), own.depth.copy()
+    moving[:, :30] = 0.9
+    depth[5, 50] = np.nan
+    own = replace(own, moving=moving, depth=depth)
+    steady = steady_depth(view(0), own, others(NOISE))
+    assert np.array_equal(steady[:, :30], depth[:, :30])
+    assert np.isnan(steady[5, 50])
+    assert np.count_nonzero(steady[:, 30:] != depth[:, 30:]) > 0.9 * steady[:, 30:].size
+    gone = [(seen, replace(each, moving=np.ones_like(each.moving))) for seen, each in others(NOISE)]
+    assert np.array_equal(steady_depth(view(0), own, gone), depth, equal_nan=True)
+
+
+def test_one_other_moment_is_not_enough() -> None:
+    own = found(0, NOISE)
+    assert np.array_equal(steady_depth(view(0), own, others(NOISE)[:1]), own.depth)
