@@ -63,14 +63,26 @@ SLOW_TESTS = {
     "test_sync_trust.py": ("test_real_clips_that_cannot_be_synchronised_are_doubted",),
 }
 
+# files whose tests share something expensive, which each worker would make anew
+TOGETHER = (
+    "test_check.py",
+    "test_evidence.py",
+    "test_frames.py",
+    "test_synth_video.py",
+    "test_views.py",
+)
+
 
 def is_slow(file: Path, function: str) -> bool:
     """Whether a test takes more than a few seconds."""
     return file.name in SLOW_FILES or function in SLOW_TESTS.get(file.name, ())
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark them."""
     for item in items:
+        if item.path.name in TOGETHER:
+            item.add_marker(pytest.mark.xdist_group(item.path.name))
         if is_slow(item.path, getattr(item, "originalname", item.name)):
             item.add_marker(pytest.mark.slow)

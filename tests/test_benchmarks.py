@@ -92,6 +92,7 @@ def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.xdist_group("clips")
 @pytest.mark.parametrize(
     ("module", "each", "unit"), [(sync, 3, "ms"), (calibrate, 2, "px")], ids=["sync", "calibrate"]
 )
