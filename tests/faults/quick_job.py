@@ -163,8 +163,8 @@ def _scene(kind: type, version: int, view: str) -> Any:
 
 
 def _steady(view: str) -> Any:
-    def steadied(cameras: Any, moments: Any) -> SteadyDepth:
-        causes = [each for each in (*cameras, *moments) if each is not None]
+    def steadied(*needs: Any) -> SteadyDepth:
+        causes = [each for need in needs for each in need if each is not None]
         return SteadyDepth(_values(_shape("depth_steady", view), *causes))
 
     return steadied

@@ -15,7 +15,7 @@ from wideflow.lift.over_time import (
     static_chance,
     static_tells,
 )
-from wideflow.lift.steady import FoundDepth, steady_depth
+from wideflow.lift.steady import FoundDepth, SeenMoment, steady_depth
 
 __all__ = [
     "BOTH_NOW",
@@ -30,6 +30,7 @@ __all__ = [
     "Lifted",
     "LiftedStereo",
     "MatchEvidence",
+    "SeenMoment",
     "camera_spread",
     "join",
     "lift_flows",

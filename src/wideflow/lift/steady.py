@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import cv2
 import numba
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ _MOVING = 0.3  # chance of moving from which a pixel keeps its own depth, and te
 _FEWEST = 2  # other moments: of two that differ nobody can tell which is right
 _SURFACE = 0.05  # share of depth within which four neighbours are one surface, and may be interpolated
 _SAME = 0.03  # share of depth about which moments agree
+_ALIKE, _WINDOW = 20, 5  # of 255, by which the colour of a point may change over time; px that are averaged
 _DOUBTFUL = 0.02  # weight of a depth that nothing speaks for
 _ROUNDS = 3  # of the mean of those that agree
 
@@ -33,44 +35,58 @@ class FoundDepth:
     moving: Floats
 
 
-def steady_depth(view: View, own: FoundDepth, others: Sequence[tuple[View, FoundDepth]]) -> Floats:
+@dataclass(frozen=True, eq=False)
+class SeenMoment:
+    """A camera at a moment, pinhole, with its picture (H, W, 3), 8 bits, and what is known of its depth."""
+
+    view: View
+    picture: NDArray[np.uint8]
+    found: FoundDepth
+
+
+def steady_depth(own: SeenMoment, others: Sequence[SeenMoment]) -> Floats:
     """Depth (H, W) of a picture on which it and the pictures around it agree, where nothing moves.
 
-    Each pixel is looked up at its place in the other moments. Of the depths that they claim for it, and its
-    own, the weighted median is taken, and then the mean of those near it; weights are confidences. The errors
-    of a pair of pictures change from moment to moment, and the mean has less of them.
+    Each pixel is looked up at its place in the other moments, whose pictures must show about its colour
+    there. Of the depths that they claim for it, and its own, the weighted median is taken, and then the mean
+    of those near it; weights are confidences. The errors of a pair of pictures change from moment to moment,
+    and the mean has less of them.
 
     Parameters
     ----------
-    view : View
-        That of the picture, pinhole.
-    own : FoundDepth
-        What it knows by itself. Pixels that move, or that no other moment knows, keep their depth.
-    others : sequence of (View, FoundDepth)
-        Of the same camera at other moments; if that is only one, nothing changes.
+    own : SeenMoment
+        Pixels that move, or that no other moment knows, keep their depth.
+    others : sequence of SeenMoment
+        The same camera at other moments; if that is only one, nothing changes.
     """
     if len(others) < _FEWEST:
-        return own.depth
-    lens = view.camera.K
+        return own.found.depth
     ways = np.empty((len(others), 3, 4))
-    for way, (other, _) in zip(ways, others, strict=True):
-        pose = relative_pose(view, other)
-        way[:, :3] = other.camera.K @ pose[:, :3] @ np.linalg.inv(lens)
-        way[:, 3] = other.camera.K @ pose[:, 3]
-    steady = own.depth.copy()
+    for way, other in zip(ways, others, strict=True):
+        pose, lens = relative_pose(own.view, other.view), other.view.camera.K
+        way[:, :3] = lens @ pose[:, :3] @ np.linalg.inv(own.view.camera.K)
+        way[:, 3] = lens @ pose[:, 3]
+    steady = own.found.depth.copy()
     with np.errstate(divide="ignore"):
-        inverse = np.stack([np.nan_to_num(1 / found.depth) for _, found in others])
+        inverse = np.stack([np.nan_to_num(1 / other.found.depth) for other in others])
     _agree(
-        own.depth,
-        own.confidence,
-        own.moving,
+        own.found.depth,
+        own.found.confidence,
+        own.found.moving,
+        _smooth(own.picture),
         inverse,
-        np.stack([found.confidence for _, found in others]),
-        np.stack([found.moving for _, found in others]),
+        np.stack([other.found.confidence for other in others]),
+        np.stack([other.found.moving for other in others]),
+        np.stack([_smooth(other.picture) for other in others]),
         ways,
         steady,
     )
     return steady
+
+
+def _smooth(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """So that a pixel of misalignment at an edge is no other colour."""
+    return np.asarray(cv2.blur(picture, (_WINDOW, _WINDOW)), np.uint8)
 
 
 @njit(parallel=True)
@@ -78,9 +94,11 @@ def _agree(
     depth: NDArray[Any],
     confidence: NDArray[Any],
     moving: NDArray[Any],
+    picture: NDArray[Any],
     inverse: NDArray[Any],
     confidences: NDArray[Any],
     movings: NDArray[Any],
+    pictures: NDArray[Any],
     ways: NDArray[Any],
     steady: NDArray[Any],
 ) -> None:
@@ -105,6 +123,8 @@ def _agree(
                 near_x, near_y = int(u + 0.5), int(v + 0.5)
                 if movings[i, near_y, near_x] >= _MOVING:
                     continue
+                if _difference(picture[y, x], pictures[i, near_y, near_x]) > _ALIKE:
+                    continue
                 claim = _on_surface(inverse[i], u, v)
                 if claim > 0:
                     claims[known] = -math.log(claim * there_z)
@@ -112,6 +132,15 @@ def _agree(
                     known += 1
             if known > 1:
                 steady[y, x] = z * math.exp(_consensus(claims[:known], weights[:known]))
+
+
+@njit()
+def _difference(one: NDArray[Any], other: NDArray[Any]) -> int:
+    """The largest of those of red, green and blue."""
+    largest = 0
+    for k in range(len(one)):
+        largest = max(largest, abs(int(one[k]) - int(other[k])))
+    return largest
 
 
 @njit()

@@ -17,6 +17,7 @@ from wideflow.lift import (
     FoundDepth,
     Joined,
     MatchEvidence,
+    SeenMoment,
     camera_spread,
     join,
     lift_flows,
@@ -147,14 +148,17 @@ def lift_last(
     )
 
 
-def steady_moment(cameras: list[RigFrame | None], moments: list[FoundDepth | None]) -> SteadyDepth:
+def steady_moment(
+    cameras: list[RigFrame | None], pictures: list[Pictures | None], moments: list[FoundDepth | None]
+) -> SteadyDepth:
     """Depth of the moment in the middle, steadied by those around it."""
-    known = [
-        (frame.views[0], found) for frame, found in zip(cameras, moments, strict=True) if frame and found
+    seen = [
+        SeenMoment(frame.views[0], filmed.picture_a, found) if frame and filmed and found else None
+        for frame, filmed, found in zip(cameras, pictures, moments, strict=True)
     ]
-    middle = moments[len(moments) // 2]
-    own = next(i for i, (_, found) in enumerate(known) if found is middle)
-    return SteadyDepth(steady_depth(*known[own], known[:own] + known[own + 1 :]))
+    middle = seen.pop(len(seen) // 2)
+    assert middle is not None
+    return SteadyDepth(steady_depth(middle, [each for each in seen if each is not None]))
 
 
 def _shown(cameras: RigFrame, joined: Joined, stereo: Floats) -> Floats:

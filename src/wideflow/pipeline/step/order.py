@@ -185,7 +185,7 @@ _OF_A = (
     Stage(
         "steady",
         steady_moment,
-        (Need("cameras", -_STEADY, _STEADY), Need("moment", -_STEADY, _STEADY)),
+        tuple(Need(name, -_STEADY, _STEADY) for name in ("cameras", "pictures", "moment")),
         SteadyDepth,
         VERSIONS["steady"],
         kept="result",
