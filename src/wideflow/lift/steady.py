@@ -135,11 +135,11 @@ def _agree(
 
 
 @njit()
-def _difference(one: NDArray[Any], other: NDArray[Any]) -> int:
+def _difference(one: NDArray[Any], other: NDArray[Any]) -> float:
     """The largest of those of red, green and blue."""
-    largest = 0
+    largest = 0.0
     for k in range(len(one)):
-        largest = max(largest, abs(int(one[k]) - int(other[k])))
+        largest = max(largest, abs(np.float32(one[k]) - np.float32(other[k])))  # unsigned bytes would wrap
     return largest
 
 
