@@ -25,12 +25,16 @@ def test_the_clips_are_small_and_belong_to_their_truth() -> None:
     truth = np.load(CLIPS / "truth.npz")
     assert float(truth["offset"]) == SCENE.offset != 0
     assert SCENE.lenses[0] != SCENE.lenses[1]
+    assert tuple(camera.distortion[0] for camera in rig.cameras) == SCENE.lenses
+    late = [frame.times[0] - frame.times[1] for frame in rig.frames]
+    np.testing.assert_allclose(late, SCENE.offset, atol=1e-6)
     assert truth["depth"].shape == (2, 180, 320)
 
 
 def test_clips_can_be_made_anew(tmp_path: Path) -> None:
     make_clips(tmp_path, SynthConfig(size=(64, 36), frames=2, video=True, offset=0.1), (0,))
     assert len(Video(tmp_path / "a.mp4")) == 2
+    assert [camera.distortion[0] for camera in read_rig(tmp_path / "rig.json").cameras] == [-0.06, 0.025]
     assert np.load(tmp_path / "truth.npz")["motion"].shape == (1, 18, 32, 3)
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from wideflow.files import write_rig
 from wideflow.handheld import read_handheld
 from wideflow.synth import SynthConfig, render
 
@@ -28,10 +27,9 @@ def make_clips(folder: Path, scene: SynthConfig = SCENE, moments: tuple[int, ...
 
 def pack_clips(rendered: Path, folder: Path, offset: float, moments: tuple[int, ...]) -> None:
     """Take of a rendered scene what ships."""
-    for name in ("a.mp4", "b.mp4"):
+    for name in ("a.mp4", "b.mp4", "rig.json"):
         (folder / name).write_bytes((rendered / name).read_bytes())
     found = read_handheld(rendered)
-    write_rig(folder / "rig.json", found.rig)
     truths = [found.truth(0, t) for t in moments]
     np.savez_compressed(
         folder / "truth.npz",
