@@ -139,7 +139,7 @@ def _difference(one: NDArray[Any], other: NDArray[Any]) -> float:
     """The largest of those of red, green and blue."""
     largest = 0.0
     for k in range(len(one)):
-        largest = max(largest, abs(np.float32(one[k]) - np.float32(other[k])))  # unsigned bytes would wrap
+        largest = max(largest, abs(float(one[k]) - float(other[k])))  # unsigned bytes would wrap
     return largest
 
 
