@@ -63,6 +63,7 @@ def run(
     import numpy as np
 
     from wideflow.files import read_image, read_rig, write_flow, write_image
+    from wideflow.types import Flow
 
     pictures = read_image(first), read_image(second)
     views = None if rig is None else read_rig(rig).frame(frame or 0).views
@@ -81,18 +82,24 @@ def run(
         found = match(pictures[0], pictures[1], kind, views, matching, progress)
     flow, occluded = found.forward, found.occluded | ~known
     if fill:
-        from wideflow.filling import fill as complete
-        from wideflow.filling import find_occluded
+        from wideflow.geometry.picture import checked_picture
+        from wideflow.pipeline.step.flows import fill_flow, fill_pair, kept_match
 
-        occluded = find_occluded(flow.uv, found.backward.uv, stages.fill, views) | ~known
-        flow = complete(pictures[0], flow, occluded, stages.fill)
+        a, b = (checked_picture(picture) for picture in pictures)
+        matched = kept_match(found)
+        filled = (
+            fill_flow(stages.fill, matched, a, known)
+            if views is None
+            else fill_pair(stages.fill, matched, (a, b), known, views)
+        )
+        flow, occluded = Flow(filled.uv, filled.confidence), filled.occluded
     write_flow(out, np.where(known[..., None], flow.uv, np.float32(np.nan)))
     if mask is not None:
         write_image(mask, occluded)
     if not quiet:
         height, width = flow.shape
-        filled = " and filled" if fill else ""
-        print(f"{out}: flow of {width}x{height} pixels, {occluded.mean():.0%} of them occluded{filled}")
+        completed = " and filled" if fill else ""
+        print(f"{out}: flow of {width}x{height} pixels, {occluded.mean():.0%} of them occluded{completed}")
 
 
 def _check_options(kind: str, rig: Path | None, frame: int | None) -> None:

@@ -77,6 +77,7 @@ class MatchConfig(Stage):
     )
     oriented: bool = setting(True, "lay the descriptors along the epipolar lines")
     slanted: bool = setting(True, "and along the slanted surfaces that the matches so far show")
+    planes: bool = setting(True, "propose the planes that the matches so far lie on")
     weight_epipolar: float = setting(1.0, "weight of the epipolar term (equation 4)", symbol="w_E", minimum=0)
     truncation_pairwise: float = setting(
         0.5, "most that two neighbours can disagree (equation 6)", symbol="tau_p", minimum=0

@@ -134,6 +134,14 @@ class FillConfig(Stage):
         "share; 0 for the check alone",
         minimum=0,
     )
+    shown_depth: float = setting(
+        0.05,
+        "a completed pixel is seen after all if the other picture has its depth there, to this share; 0: not",
+        minimum=0,
+    )
+    planes: bool = setting(
+        True, "planes of the scene go on where B does not show them and A over time knows nothing"
+    )
     island: float = setting(
         2e-3,
         "smooth parts of what is seen that are smaller than this agree by chance",

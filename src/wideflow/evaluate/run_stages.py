@@ -10,7 +10,7 @@ from wideflow.config import Config
 from wideflow.errors import InputError
 from wideflow.evaluate.datasets.sample import Field, Mask, Sample
 from wideflow.lift import lift_flows
-from wideflow.pipeline.step.flows import fill_flow, find_hidden, match_film, match_pair
+from wideflow.pipeline.step.flows import fill_flow, fill_pair, find_hidden, match_film, match_pair
 from wideflow.pipeline.step.in_memory import StagesInMemory
 from wideflow.pipeline.step.lifting import first_loop
 from wideflow.pipeline.step.timings import Seconds, clock, total
@@ -87,7 +87,10 @@ def _run_pair(sample: Sample, config: Config, stage: str) -> list[StageResult]:
     results = [_pair_result("match", kind, matched.uv, hidden, seconds)]
     if stage != "match":
         with clock(seconds, "fill"):
-            filled = fill_flow(config.fill, matched, first, known, views)
+            if views is None:
+                filled = fill_flow(config.fill, matched, first, known)
+            else:
+                filled = fill_pair(config.fill, matched, (first, second), known, views)
         results.append(_pair_result("fill", kind, filled.uv, filled.occluded, seconds))
     return results
 

@@ -68,6 +68,40 @@ def find_occluded(
     return occluded
 
 
+def find_shown(
+    completed: NDArray[np.float32],
+    backward: NDArray[np.float32],
+    occluded: NDArray[np.bool_],
+    views: tuple[View, View],
+    config: FillConfig | None = None,
+) -> NDArray[np.bool_]:
+    """Pixels that passed for hidden, but whose completed point the other picture shows after all.
+
+    What is hidden lies behind something. Where the other picture's own flow has the depth of the completed
+    point, nothing hides it: it was mismatched, and its neighbours' surface goes on there.
+
+    Parameters
+    ----------
+    completed, backward : (H, W, 2) and (H2, W2, 2) float32
+        The flow of the picture after completion, and that of the other picture.
+    occluded : (H, W) bool
+        Pixels that were completed.
+    views : pair of View
+        The cameras of the two pictures, pinhole.
+    config : FillConfig, optional
+        The default settings unless given.
+
+    Returns
+    -------
+    (H, W) bool
+    """
+    config = FillConfig() if config is None else config
+    shown = np.zeros_like(occluded)
+    if config.shown_depth > 0 and occluded.any():
+        shown[occluded] = _depth_step([completed, backward], occluded, views) < config.shown_depth
+    return shown
+
+
 def find_occluders(
     flow: NDArray[np.float32], behind: NDArray[np.floating[Any]], views: tuple[View, View]
 ) -> NDArray[np.bool_]:
@@ -104,17 +138,22 @@ def find_occluders(
 def _depth_step(
     flows: list[NDArray[np.float32]], where: NDArray[np.bool_], views: tuple[View, View]
 ) -> NDArray[np.float64]:
-    """By how much of itself the depth in the other camera differs between the flow there and back."""
+    """By how much of itself the depth in the other camera differs between the flow there and back.
+
+    Infinite outside of the other picture, and behind a camera.
+    """
     y, x = np.nonzero(where)
     here = np.stack([x, y], axis=1).astype(np.float64)
     there = here + flows[0][where]
     size = flows[1].shape[1], flows[1].shape[0]
     nearest = np.clip(np.rint(there), 0, np.array(size) - 1)
     row, column = nearest[:, 1].astype(np.intp), nearest[:, 0].astype(np.intp)
+    inside = (np.abs(nearest - there) <= 0.5).all(axis=1)
     points = triangulate(*views, here, there), triangulate(*views, nearest + flows[1][row, column], nearest)
     depths = [np.where(each.in_front, each.depths[1], np.nan) for each in points]
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.nan_to_num(np.abs(depths[1] / depths[0] - 1), nan=np.inf)
+        step = np.abs(depths[1] / depths[0] - 1)
+    return np.where(inside & np.isfinite(step), step, np.inf)
 
 
 def _without_islands(

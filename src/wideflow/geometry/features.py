@@ -14,6 +14,7 @@ _RATIO = 0.85  # of the distances to the nearest and second-nearest descriptor
 _CONTRAST = 0.015  # lower than usual: plain walls have weak texture
 _SAME = 1e-6  # squared distance of descriptors that are equal but for rounding
 _FEWEST = 8
+_OFF_LINE = 2.0  # px: poses are not exact
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,22 +61,42 @@ def detect_features(
     return Features(full.astype(np.float32), np.round(255 * np.sqrt(unit)).astype(np.uint8))
 
 
-def match_features(a: Features, b: Features) -> NDArray[np.int32]:
-    """Indices (M, 2) of points that are nearest to each other and clearly nearer than the next."""
+def match_features(
+    a: Features, b: Features, F: NDArray[np.float64] | None = None, off_line: float = _OFF_LINE
+) -> NDArray[np.int32]:
+    """Indices (M, 2) of points that are nearest to each other and clearly nearer than the next.
+
+    With a fundamental matrix from a to b, only points within ``off_line`` px of their epipolar lines are
+    compared: far more of them are then clearly nearest.
+    """
     if min(len(a.xy), len(b.xy)) < _FEWEST:
         return np.zeros((0, 2), np.int32)
     one, two = (_unit(features.descriptors) for features in (a, b))
     similar = one @ two.T
+    apart = None if F is None else _off_line(F, a.xy, b.xy) > off_line
+    if apart is not None:
+        similar[apart] = -1
     rows = np.arange(len(similar))
     nearest = similar.argmax(axis=1)
     first = similar[rows, nearest]
     second = _second_best(similar, nearest, b.xy)
     near, next_near = (np.maximum(2 - 2 * value, _SAME) for value in (first, second))
     chosen = np.flatnonzero(near < _RATIO**2 * next_near)
-    back = (two[nearest[chosen]] @ one.T).argmax(axis=1)
-    chosen = chosen[back == chosen]
+    back = two[nearest[chosen]] @ one.T
+    if apart is not None:
+        back[apart[:, nearest[chosen]].T] = -1
+    chosen = chosen[back.argmax(axis=1) == chosen]
     pairs = np.stack([chosen, nearest[chosen]], axis=1).astype(np.int32)
     return _one_per_place(pairs, a.xy, b.xy)
+
+
+def _off_line(
+    F: NDArray[np.float64], x: NDArray[np.floating], y: NDArray[np.floating]
+) -> NDArray[np.float32]:
+    """(N, M) px between points y and the epipolar lines of points x."""
+    lines = np.column_stack([x, np.ones(len(x))]) @ F.T
+    lines /= np.maximum(np.linalg.norm(lines[:, :2], axis=1, keepdims=True), 1e-12)
+    return np.abs(lines.astype(np.float32) @ np.column_stack([y, np.ones(len(y))]).astype(np.float32).T)
 
 
 def _unit(descriptors: NDArray[np.uint8]) -> NDArray[np.float32]:

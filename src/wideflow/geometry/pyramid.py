@@ -50,6 +50,18 @@ def resized_flow(
     return ((before + resized) * np.diagonal(target)[:2] + target[:2, 2] - after).astype(np.float32)
 
 
+def sampled_flow(
+    flow: NDArray[np.float32], source: Scale, target: Scale, shape: tuple[int, int]
+) -> NDArray[np.float32]:
+    """`resized_flow` that takes the nearest pixel's flow: near an edge, a mix of two surfaces is neither."""
+    height, width = shape
+    after = pixel_grid(width, height)
+    before = (after - source[:2, 2]) / np.diagonal(source)[:2]
+    nearest = np.clip(np.rint(before), 0, np.array(flow.shape[1::-1]) - 1).astype(np.intp)
+    there = before + flow[nearest[..., 1], nearest[..., 0]]
+    return (there * np.diagonal(target)[:2] + target[:2, 2] - after).astype(np.float32)
+
+
 def resized_mask(mask: NDArray[np.bool_], shape: tuple[int, int]) -> NDArray[np.bool_]:
     """The mask at another size, by majority."""
     if mask.shape == shape:

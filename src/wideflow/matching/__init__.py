@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,9 +16,11 @@ from wideflow.matching.colour import ColourTransform
 from wideflow.matching.fundamental import estimate_geometry, reestimate_geometry
 from wideflow.matching.passes import run_passes
 from wideflow.matching.polish import polish
+from wideflow.matching.proposals import Proposal, checked_proposals
 from wideflow.progress import Progress, silent
 from wideflow.types import Flow, View
 
+__all__ = ["OCCLUDED", "Match", "Proposal", "match"]
 OCCLUDED = 3.0  # px of forward-backward error from which a pixel counts as occluded
 _SMALLEST = 8  # px of a side below which there is nothing to describe
 _PLAIN = 0.05  # texture at which a pixel is trusted half
@@ -56,6 +59,7 @@ def match(
     progress: Progress = silent,
     start: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
     both: bool = True,
+    proposals: Sequence[Proposal] = (),
 ) -> Match:
     """Match every pixel of one picture to another.
 
@@ -78,6 +82,8 @@ def match(
     both : bool
         Find the backward flow as finely as the forward one, for a quarter of the time. Without, it is good
         enough to tell what is occluded.
+    proposals : sequence of Proposal
+        Flows of the first picture that something else knows; the pictures decide where they are taken.
 
     Raises
     ------
@@ -96,7 +102,8 @@ def match(
         geometry = _geometry_of_views(pictures, views)
     elif kind == "stereo":
         geometry, reestimate = estimate_geometry(pictures), reestimate_geometry
-    *_, matches = run_passes(pictures, geometry, config, reestimate, progress, start, both)
+    offered = checked_proposals(proposals, pictures[0].shape)
+    *_, matches = run_passes(pictures, geometry, config, reestimate, progress, start, both, offered)
     flows = matches.flows
     if config.polish:
         forward_flow = polish(matches.transforms[0](pictures[0]), pictures[1], flows[0])

@@ -30,7 +30,7 @@ def estimate_geometry(pictures: tuple[NDArray[np.float32], NDArray[np.float32]])
         Too few matches agree on any geometry.
     """
     features = [detect_features(grey_bytes(picture), _FEATURES) for picture in pictures]
-    pairs = match_features(*features)
+    pairs = match_features(features[0], features[1])
     x, y = (features[c].xy[pairs[:, c]].astype(np.float64) for c in (0, 1))
     geometry, found = _robust_geometry(x, y)
     if geometry is not None:

@@ -7,6 +7,7 @@ import numpy as np
 from wideflow.config import MatchConfig, PassesConfig
 from wideflow.descriptors.daisy import texture
 from wideflow.geometry import forward_backward_error
+from wideflow.geometry.planes import Planes, find_planes
 from wideflow.matching import pmbp
 from wideflow.matching.colour import fit_colour_transform
 from wideflow.matching.level import Level
@@ -18,6 +19,7 @@ from wideflow.matching.slant import Slant, fit_slant
 _FAR = 10.0  # px of a level: most that a match is taken to differ from its surroundings
 _SAMPLE = 6_000  # matches that a colour transform is fitted to
 _AGREE = 2.0  # px of a level: directions that differ by less are taken for true
+_SURE = 1.0  # px of a level: and to be matches that planes are fitted to
 _PLAIN = 0.2  # texture at which a pixel tells half as much of a slanted surface
 
 
@@ -72,3 +74,14 @@ def _fit_slants(level: Level, directions: tuple[Direction, ...]) -> list[Slant]:
         seen = texture(level.descriptors[i])
         slants.append(fit_slant(level.pictures[i], flow, agreed * seen / (seen + _PLAIN)))
     return slants
+
+
+def level_planes(level: Level, directions: tuple[Direction, ...], config: MatchConfig) -> Planes | None:
+    """The planes that matches lie on, from pixels on which both directions agree and that have texture."""
+    assert level.geometry is not None
+    flows = [np.ascontiguousarray(direction.best) for direction in directions]
+    sure = [
+        (forward_backward_error(flows[i], flows[1 - i]) < _SURE) & (texture(level.descriptors[i]) > _PLAIN)
+        for i in range(2)
+    ]
+    return find_planes(level.geometry, level.pictures, (flows[0], flows[1]), (sure[0], sure[1]), config.seed)

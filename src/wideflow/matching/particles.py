@@ -106,22 +106,23 @@ def _random_particles(level: Level, i: int, config: MatchConfig) -> NDArray[np.f
 
 def exchange(directions: tuple[Direction, ...]) -> None:
     """Where a match of one direction ends, its inverse becomes the other direction's last particle."""
-    offers = [_inverse(d.flow, d.costs, directions[1 - i].flow) for i, d in enumerate(directions)]
+    offers = [inverse(d.flow, d.costs, directions[1 - i].flow.shape[:2]) for i, d in enumerate(directions)]
     for i, offer in enumerate(offers):
         known = ~np.isnan(offer[..., 0])
         directions[1 - i].flow[known, -1] = offer[known]
 
 
 @njit()
-def _inverse(flow, costs, other):
+def inverse(flow, costs, shape):
     """Flow (h2, w2, 2) from each target pixel to the source pixel that matches it best; NaN for none."""
-    offer = np.full((other.shape[0], other.shape[1], 2), np.nan, np.float32)
-    best = np.full(other.shape[:2], np.inf, np.float32)
+    rows, columns = shape
+    offer = np.full((rows, columns, 2), np.nan, np.float32)
+    best = np.full((rows, columns), np.inf, np.float32)
     for y in range(flow.shape[0]):
         for x in range(flow.shape[1]):
             tx = int(np.floor(x + flow[y, x, 0, 0] + 0.5))
             ty = int(np.floor(y + flow[y, x, 0, 1] + 0.5))
-            inside = 0 <= tx < other.shape[1] and 0 <= ty < other.shape[0]
+            inside = 0 <= tx < columns and 0 <= ty < rows
             if inside and costs[y, x, 0] < best[ty, tx]:
                 best[ty, tx] = costs[y, x, 0]
                 offer[ty, tx, 0], offer[ty, tx, 1] = x - tx, y - ty

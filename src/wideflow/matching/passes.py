@@ -6,7 +6,7 @@ tell the colour transform and, where the cameras are unknown, the fundamental ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +14,9 @@ import numpy as np
 from wideflow.config import LevelPasses, MatchConfig, PassesConfig
 from wideflow.descriptors.daisy import texture
 from wideflow.geometry import PairGeometry
+from wideflow.geometry.planes import Planes
 from wideflow.matching.colour import ColourTransform
-from wideflow.matching.learn import learn
+from wideflow.matching.learn import learn, level_planes
 from wideflow.matching.level import Level, Picture, build_level, level_count
 from wideflow.matching.particles import (
     Direction,
@@ -26,6 +27,7 @@ from wideflow.matching.particles import (
     start_direction,
 )
 from wideflow.matching.propagate import Chance, propagate
+from wideflow.matching.proposals import Proposal, Voices, offer
 from wideflow.matching.slant import Slant
 from wideflow.progress import Progress, silent
 
@@ -46,6 +48,8 @@ class Matches:
         Where the next level starts.
     slants : list of two Slant, or None
         Locally affine flows, which lay the descriptors of the next level.
+    planes : Planes or None
+        What the matches lie on, for the next level.
     """
 
     flows: Flows
@@ -55,6 +59,7 @@ class Matches:
     geometry: PairGeometry | None
     particles: Particles
     slants: list[Slant] | None
+    planes: Planes | None
 
 
 def run_passes(
@@ -65,6 +70,7 @@ def run_passes(
     progress: Progress = silent,
     start: Flows | None = None,
     both: bool = True,
+    proposals: Sequence[Proposal] = (),
 ) -> Iterator[Matches]:
     """Match two pictures in both directions, level by level; the last level has the size of the pictures.
 
@@ -87,9 +93,12 @@ def run_passes(
     both : bool
         Run the last level in both directions; otherwise the backward flow is that of the level before,
         enlarged.
+    proposals : sequence of Proposal
+        Flows that may be right, offered to every level.
     """
     passes = config.optical if geometry is None else config.stereo
     levels = level_count(pictures, config)
+    shapes = pictures[0].shape, pictures[1].shape
     skipped = 1 if start is not None and levels > 1 else 0
     matches: Matches | None = None
     for done in range(skipped, levels):
@@ -100,9 +109,11 @@ def run_passes(
         coarser = shrunk_start(level, start, halvings, config) if start is not None and done == 1 else None
         one_way = not both and halvings == 0 and matches is not None
         directions = _start_level(level, matches, coarser, config, one_way)
+        voices = Voices(shapes, tuple(proposals), None if matches is None else matches.planes)
+        offer(level, directions, voices, passes, config)
         schedule = passes.coarse if done == 0 else passes.final if halvings == 0 else passes.middle
-        slants = _run_level(level, directions, schedule, passes, config, done == 0, halvings == 0)
-        matches = _matches(level, directions, slants, matches, geometry)
+        slants, planes = _run_level(level, directions, schedule, passes, config, done == 0, halvings == 0)
+        matches = _matches(level, directions, slants, matches, geometry, planes)
         yield matches
         if reestimate is not None and geometry is not None and halvings > 0:
             geometry = reestimate(geometry, matches.flows, 2.0**halvings)
@@ -134,13 +145,13 @@ def _run_level(
     config: MatchConfig,
     coarsest: bool,
     last: bool,
-) -> list[Slant] | None:
+) -> tuple[list[Slant] | None, Planes | None]:
     """All passes of one level; the coarsest learns after each of them, the others after their last.
 
     Returns what the flows tell of slanted surfaces, for the next level.
     """
     step = config.step
-    slants = None
+    slants, planes = None, None
     for number, (count, w_p) in enumerate(zip(schedule.iterations, schedule.pairwise, strict=True)):
         for i, direction in enumerate(directions):
             seed = config.seed * 1_000_003 + level.pictures[0].shape[0] * 10_007 + number * 101 + i * 53
@@ -150,13 +161,22 @@ def _run_level(
         step *= 0.7**count
         ended = number + 1 == len(schedule.iterations)
         if ended and last:
-            return None
+            return None, None
         if coarsest or ended:
             slants = learn(level, directions, passes, config)
+            if level.geometry is not None and config.planes and len(directions) == 2:
+                planes = level_planes(level, directions, config)
             if slants is not None and not ended:
                 for i, slant in enumerate(slants):
                     level.lay(i, slant, config)
-    return slants
+                offer(
+                    level,
+                    directions,
+                    Voices((level.pictures[0].shape, level.pictures[1].shape), planes=planes),
+                    passes,
+                    config,
+                )
+    return slants, planes
 
 
 def _matches(
@@ -165,6 +185,7 @@ def _matches(
     slants: list[Slant] | None,
     before: Matches | None,
     geometry: PairGeometry | None,
+    planes: Planes | None,
 ) -> Matches:
     """The best particles of a level; a direction that was left out is that of the level before, enlarged."""
     textures = (texture(level.descriptors[0]), texture(level.descriptors[1]))
@@ -186,4 +207,5 @@ def _matches(
         geometry=geometry,
         particles=particles,
         slants=slants,
+        planes=planes,
     )

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
 from wideflow.compiled import njit
 from wideflow.geometry import pixel_grid
+from wideflow.geometry.edge_aware import EdgeAware
 
-_REACH = 0.06  # how far the evidence of a pixel reaches, as a share of the picture's longest side
-_EDGE = 0.12  # step of colour, 0..1, that holds evidence back as much as that reach
 _ROUNDS = 2
 _STEEPEST = 2.0  # px of flow per px
 _STRETCH = 3.0  # most that a surface grows or shrinks from one picture to the other
@@ -75,20 +73,13 @@ def fit_slant(picture: NDArray[np.float32], flow: NDArray[np.float32], weight: N
         How much each pixel's flow is trusted; 0 for not at all.
     """
     height, width = weight.shape
-    sigma = _REACH * max(height, width)
-    guide = cv2.GaussianBlur(picture, (0, 0), 0.8)
-    across, down = (
-        1 + sigma / _EDGE * np.abs(np.diff(guide, axis=axis)).sum(-1).astype(np.float32) for axis in (1, 0)
-    )
+    kept = EdgeAware(picture)
     grid = (pixel_grid(width, height) - (width / 2, height / 2)).astype(np.float32)
     trust = weight.astype(np.float32)
     model = np.empty((height, width, 6), np.float32)
     for _ in range(_ROUNDS):
         moments = _moments(grid, flow, trust)
-        for i in range(2):
-            s = sigma / 2**i
-            _smooth_rows(moments, np.exp(-across / s))
-            _smooth_columns(moments, np.exp(-down / s))
+        kept.spread(moments)
         _solve(moments, grid, np.float32(_RIDGE), np.float32(_STEEPEST), model)
         residual = np.linalg.norm(flow - model[..., :2], axis=-1)
         trust = weight / (1 + (residual / _INLIER) ** 2)
@@ -110,34 +101,6 @@ def _moments(grid, flow, weight):
             o[6], o[7], o[8] = w * u, w * u * x, w * u * y
             o[9], o[10], o[11] = w * v, w * v * x, w * v * y
     return out
-
-
-@njit(parallel=True)
-def _smooth_rows(moments, keep):
-    """Recursive filter along each row, forward and backward; ``keep`` is what passes to the next pixel."""
-    rows, columns, n = moments.shape
-    for r in prange(rows):
-        for c in range(1, columns):
-            for k in range(n):
-                moments[r, c, k] += keep[r, c - 1] * (moments[r, c - 1, k] - moments[r, c, k])
-        for c in range(columns - 2, -1, -1):
-            for k in range(n):
-                moments[r, c, k] += keep[r, c] * (moments[r, c + 1, k] - moments[r, c, k])
-
-
-@njit(parallel=True)
-def _smooth_columns(moments, keep):
-    rows, columns, n = moments.shape
-    for block in prange((columns + 15) // 16):
-        first, end = block * 16, min(block * 16 + 16, columns)
-        for r in range(1, rows):
-            for c in range(first, end):
-                for k in range(n):
-                    moments[r, c, k] += keep[r - 1, c] * (moments[r - 1, c, k] - moments[r, c, k])
-        for r in range(rows - 2, -1, -1):
-            for c in range(first, end):
-                for k in range(n):
-                    moments[r, c, k] += keep[r, c] * (moments[r + 1, c, k] - moments[r, c, k])
 
 
 @njit(parallel=True)

@@ -55,7 +55,8 @@ def calibrate(
         Too little that both cameras see, or that stands still.
     """
     seed = (config or CalibrateConfig()).seed
-    settings = replace(MatchConfig(), seed=seed)
+    # what planes extrapolate is no evidence of the cameras
+    settings = replace(MatchConfig(), seed=seed, planes=False)
 
     def matcher(
         first: NDArray[np.uint8], second: NDArray[np.uint8]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from wideflow.config import FillConfig, MatchConfig
 from wideflow.errors import NothingInCommonError
-from wideflow.filling import fill, find_occluded, find_occluders
+from wideflow.filling import extend_planes, fill, find_occluded, find_occluders, find_shown
 from wideflow.geometry import static_flow
 from wideflow.lift import static_chance
-from wideflow.matching import Match, match
+from wideflow.matching import Match, Proposal, match
 from wideflow.pipeline.step.undistort import Undistorter
 from wideflow.pipeline.step.values import FilledFlow, Floats, Mask, MatchedFlow, Pictures
 from wideflow.types import DepthOverTime, Flow, RigFrame, View
@@ -21,6 +21,7 @@ from wideflow.types import DepthOverTime, Flow, RigFrame, View
 Bytes = NDArray[np.uint8]
 Film = Callable[[], tuple[Bytes, Bytes]]  # reads what both cameras filmed at a moment
 Lenses = tuple[Undistorter, Undistorter]
+_PROPOSED = 0.3  # chance of depth over time from which it is offered to the match
 _BELIEVED = 0.7  # chance of depth over time from which hidden pixels take it
 _ROUND = np.float32(256)  # flows are kept to this fraction of a pixel: it halves their files
 
@@ -31,9 +32,11 @@ def ideal_pictures(film: Film, lenses: Lenses) -> Pictures:
     return Pictures(lenses[0](a), lenses[1](b))
 
 
-def match_stereo(config: MatchConfig, pictures: Pictures, cameras: RigFrame) -> MatchedFlow:
-    """From A to B at one moment, which is matched by itself: nothing of other moments goes into it."""
-    return match_pair(config, pictures.a, pictures.b, cameras.views)
+def match_stereo(
+    config: MatchConfig, pictures: Pictures, cameras: RigFrame, over_time: DepthOverTime
+) -> MatchedFlow:
+    """From A to B at one moment; where the world stands still, depth over time proposes."""
+    return match_pair(config, pictures.a, pictures.b, cameras.views, _static(cameras.views, over_time))
 
 
 def match_optical_a(config: MatchConfig, now: Pictures, after: Pictures) -> MatchedFlow:
@@ -47,15 +50,19 @@ def match_optical_b(config: MatchConfig, now: Pictures, after: Pictures) -> Matc
 
 
 def match_pair(
-    config: MatchConfig, first: Floats, second: Floats, views: tuple[View, View] | None
+    config: MatchConfig,
+    first: Floats,
+    second: Floats,
+    views: tuple[View, View] | None,
+    proposals: Sequence[Proposal] = (),
 ) -> MatchedFlow:
     """Between two cameras; without views, their epipolar geometry is estimated."""
-    return _kept_match(match(first, second, "stereo", views, config))
+    return kept_match(match(first, second, "stereo", views, config, proposals=proposals))
 
 
 def match_film(config: MatchConfig, first: Floats, second: Floats) -> MatchedFlow:
     """Between two pictures of one camera; the flow back only tells what is hidden."""
-    return _kept_match(match(first, second, "optical", None, config, both=False))
+    return kept_match(match(first, second, "optical", None, config, both=False))
 
 
 def fill_a(config: FillConfig, matched: MatchedFlow, pictures: Pictures, lenses: Lenses) -> FilledFlow:
@@ -71,25 +78,46 @@ def fill_stereo(
     cameras: RigFrame,
     over_time: DepthOverTime,
 ) -> FilledFlow:
-    """From A to B: what B does not show is where A over time says, completed where A does not know it."""
-    occluded = find_hidden(config, matched, lenses[0].known, cameras.views)
+    """From A to B."""
+    return fill_pair(config, matched, (pictures.a, pictures.b), lenses[0].known, cameras.views, over_time)
+
+
+def fill_pair(
+    config: FillConfig,
+    matched: MatchedFlow,
+    pictures: tuple[Floats, Floats],
+    known: Mask,
+    views: tuple[View, View],
+    over_time: DepthOverTime | None = None,
+) -> FilledFlow:
+    """Complete a stereo match where B does not show the pixel; ``known`` the lens of A has seen.
+
+    A over time says where it is; without that, planes of the scene go on; the rest comes from colours.
+    """
+    occluded = find_hidden(config, matched, known, views)
     flow, unknown, before = Flow(matched.uv, matched.confidence), occluded, np.zeros_like(occluded)
-    if over_time.known:
+    if over_time is not None and over_time.known:
         chance = static_chance(over_time)
-        seen = occluded & lenses[0].known & (chance > _BELIEVED)
-        there = static_flow(*cameras.views, over_time.inverse)
+        seen = occluded & known & (chance > _BELIEVED)
+        there = static_flow(*views, over_time.inverse)
         seen &= np.isfinite(there).all(axis=2)
         uv = np.where(seen[..., None], there, matched.uv).astype(np.float32)
         flow, unknown = Flow(uv, np.where(seen, chance, matched.confidence)), occluded & ~seen
         behind = np.where(seen, over_time.inverse, np.nan)
-        before = ~occluded & find_occluders(matched.uv, behind, cameras.views)
-    filled = fill(pictures.a, flow, unknown | before, config)
+        before = ~occluded & find_occluders(matched.uv, behind, views)
+    elif config.planes:
+        flow, extended = extend_planes(
+            pictures, flow, Flow(matched.back, matched.confidence_back), unknown, views
+        )
+        unknown = unknown & ~extended
+    filled = fill(pictures[0], flow, unknown | before, config)
     if before.any():
         filled = Flow(
             np.where(before[..., None], matched.uv, filled.uv),
             np.where(before, matched.confidence, filled.confidence),
         )
-    return FilledFlow(rounded(filled.uv), rounded(filled.confidence), occluded, matched.colours)
+    shown = known & find_shown(filled.uv, matched.back, occluded, views, config)
+    return FilledFlow(rounded(filled.uv), rounded(filled.confidence), occluded & ~shown, matched.colours)
 
 
 def fill_b(config: FillConfig, matched: MatchedFlow, pictures: Pictures, lenses: Lenses) -> FilledFlow:
@@ -97,15 +125,9 @@ def fill_b(config: FillConfig, matched: MatchedFlow, pictures: Pictures, lenses:
     return fill_flow(config, matched, pictures.b, lenses[1].known)
 
 
-def fill_flow(
-    config: FillConfig,
-    matched: MatchedFlow,
-    picture: Floats,
-    known: Mask,
-    views: tuple[View, View] | None = None,
-) -> FilledFlow:
+def fill_flow(config: FillConfig, matched: MatchedFlow, picture: Floats, known: Mask) -> FilledFlow:
     """Complete a match where the other picture does not show the pixel; ``known`` the lens has seen."""
-    occluded = find_hidden(config, matched, known, views)
+    occluded = find_hidden(config, matched, known)
     flow = fill(picture, Flow(matched.uv, matched.confidence), occluded, config)
     return FilledFlow(rounded(flow.uv), rounded(flow.confidence), occluded, matched.colours)
 
@@ -129,12 +151,22 @@ def find_hidden(
     return occluded
 
 
+def _static(views: tuple[View, View], over_time: DepthOverTime) -> list[Proposal]:
+    """What depth over time proposes: the flow of a world that stands still."""
+    if not over_time.known:
+        return []
+    flow = static_flow(*views, over_time.inverse)
+    believed = static_chance(over_time) > _PROPOSED
+    return [Proposal(np.where(believed[..., None], flow, np.nan).astype(np.float32))]
+
+
 def rounded(values: NDArray[Any]) -> Floats:
     """As a run keeps it, so that a step computed in memory and one that was resumed have the same bits."""
     return (np.rint(values * _ROUND) / _ROUND).astype(np.float32)
 
 
-def _kept_match(found: Match) -> MatchedFlow:
+def kept_match(found: Match) -> MatchedFlow:
+    """A match as the stages hand it on."""
     return MatchedFlow(
         rounded(found.forward.uv),
         rounded(found.backward.uv),

@@ -1,0 +1,64 @@
+"""What pixels tell each other across a picture, as far as its edges let them."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from numba import prange
+from numpy.typing import NDArray
+
+from wideflow.compiled import njit
+
+Floats = NDArray[np.float32]
+
+_REACH = 0.06  # how far the evidence of a pixel reaches, as a share of the picture's longest side
+_EDGE = 0.12  # step of colour, 0..1, that holds evidence back as much as that reach
+_ROUNDS = 2  # the second reaches half as far, and takes away the stripes of the first
+
+
+class EdgeAware:
+    """A smoothing filter that stops at the edges of a picture (h, w, 3) float32; its cost knows no reach."""
+
+    def __init__(self, picture: Floats) -> None:
+        sigma = _REACH * max(picture.shape[:2])
+        guide = cv2.GaussianBlur(picture, (0, 0), 0.8)
+        across, down = (
+            1 + sigma / _EDGE * np.abs(np.diff(guide, axis=axis)).sum(-1).astype(np.float32)
+            for axis in (1, 0)
+        )
+        reaches = [sigma / 2**i for i in range(_ROUNDS)]
+        self._kept = [(np.exp(-across / s), np.exp(-down / s)) for s in reaches]
+
+    def spread(self, values: Floats) -> None:
+        """Let each pixel's values (h, w, n) reach its surroundings; in place."""
+        for across, down in self._kept:
+            _smooth_rows(values, across)
+            _smooth_columns(values, down)
+
+
+@njit(parallel=True)
+def _smooth_rows(values, keep):
+    """Recursive filter along each row, forward and backward; ``keep`` is what passes to the next pixel."""
+    rows, columns, n = values.shape
+    for r in prange(rows):
+        for c in range(1, columns):
+            for k in range(n):
+                values[r, c, k] += keep[r, c - 1] * (values[r, c - 1, k] - values[r, c, k])
+        for c in range(columns - 2, -1, -1):
+            for k in range(n):
+                values[r, c, k] += keep[r, c] * (values[r, c + 1, k] - values[r, c, k])
+
+
+@njit(parallel=True)
+def _smooth_columns(values, keep):
+    rows, columns, n = values.shape
+    for block in prange((columns + 15) // 16):
+        first, end = block * 16, min(block * 16 + 16, columns)
+        for r in range(1, rows):
+            for c in range(first, end):
+                for k in range(n):
+                    values[r, c, k] += keep[r - 1, c] * (values[r - 1, c, k] - values[r, c, k])
+        for r in range(rows - 2, -1, -1):
+            for c in range(first, end):
+                for k in range(n):
+                    values[r, c, k] += keep[r, c] * (values[r + 1, c, k] - values[r, c, k])
