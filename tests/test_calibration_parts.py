@@ -82,6 +82,21 @@ def test_matches_are_mutual_clear_and_one_a_place() -> None:
     assert len(match_features(a, turned)) == 40  # the same place with two orientations is no rival
 
 
+def test_a_rival_off_the_epipolar_line_is_none() -> None:
+    rng = np.random.default_rng(0)
+    descriptors = rng.integers(0, 60, (40, 128)).astype(np.uint8)
+    places = rng.uniform(0, 100, (40, 2)).astype(np.float32)
+    a = Features(places, descriptors)
+    along = Features(
+        np.concatenate([places + (5, 0), places + (9, 30)]), np.concatenate([descriptors, descriptors])
+    )
+    F = np.array([[0, 0, 0], [0, 0, -1.0], [0, 1, 0]])  # lines are rows
+    assert len(match_features(a, along)) == 0
+    pairs = match_features(a, along, F)
+    assert len(pairs) == 40
+    assert (pairs[:, 0] == pairs[:, 1]).all()
+
+
 @given(st.floats(0.01, 100))
 @settings(max_examples=20, deadline=None)
 def test_scale_multiplies_lengths_and_nothing_else(factor: float) -> None:

@@ -10,7 +10,7 @@ from wideflow.evidence import Glimpse, choose_views, depth_over_time
 from wideflow.geometry import ideal_camera, points_from_depth, static_flow, transfer, world_to_camera
 from wideflow.lift import BOTH_NOW, COMPLETED, OVER_TIME, UNKNOWN, Judged, join, rigid_error, static_chance
 from wideflow.pipeline.step.flows import fill_stereo
-from wideflow.pipeline.step.over_time import grey
+from wideflow.pipeline.step.over_time import depth_range, grey
 from wideflow.pipeline.step.undistort import Undistorter
 from wideflow.pipeline.step.values import MatchedFlow, Pictures
 from wideflow.types import Camera, DepthOverTime, RigFrame, View
@@ -84,6 +84,18 @@ def test_views_are_chosen_by_place_not_by_number() -> None:
     assert len(chosen) == 3
     assert {2, 4} <= set(chosen)  # the third is one of three that are nearly at the same place
     assert 5 not in choose_views(here, [*others, away], 3, 12, 6)
+
+
+def test_sparse_features_tell_the_range_of_depth() -> None:
+    views = room.view(CAMERA, 0.0, 0.0), room.view(CAMERA, 0.0, 6.0)
+    cameras = RigFrame(0, (0.0, 0.0), views)
+    pictures = Pictures(*(room.picture(view, 0.0) for view in views))
+    depth = room.shown(views[0], 0.0)[1]
+    near, far = depth_range(cameras, pictures, 480) or (np.nan, np.nan)
+    assert 0.3 * depth.min() < near < np.percentile(depth, 5)
+    assert np.percentile(depth, 95) < far < 4 * depth.max()
+    plain = np.full((240, 320, 3), 128, np.uint8)
+    assert depth_range(cameras, Pictures(plain, plain), 480) is None
 
 
 def test_too_few_pictures_are_no_evidence() -> None:

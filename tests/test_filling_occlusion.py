@@ -5,13 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from matching_scenes import end_point_error, rendered, stereo_truth, two_views
 from shared_data import shared
 from wideflow.config import FillConfig
 from wideflow.errors import InputError
 from wideflow.evaluate.metrics import occlusion_scores
-from wideflow.filling import find_occluded
+from wideflow.filling import extend_planes, find_occluded, find_shown
 from wideflow.handheld import read_handheld
-from wideflow.types import Camera, View
+from wideflow.types import Camera, Flow, View
 
 RAW = FillConfig(island=0.0, hole=0.0)
 
@@ -98,3 +99,52 @@ def test_one_depth_there_and_back_is_seen(there: float, back: float, hidden: boo
     assert find_occluded(forward, backward, RAW)[inside].all()
     assert (find_occluded(forward, backward, RAW, views)[inside] == hidden).all()
     assert find_occluded(forward, backward, replace(RAW, same_depth=0.0), views)[inside].all()
+
+
+@pytest.fixture(scope="module")
+def board() -> tuple[tuple[View, View], list[np.ndarray], list[np.ndarray], list[np.ndarray]]:
+    """A board before a slanted wall: cameras, pictures, true flows and what the other picture shows."""
+    views = two_views(((160, 120), (160, 120)))
+    shown = [rendered(view) for view in views]
+    there = stereo_truth(views, (shown[0][1], shown[1][1]))
+    back = stereo_truth((views[1], views[0]), (shown[1][1], shown[0][1]))
+    flows = [each[0].astype(np.float32) for each in (there, back)]
+    return views, [picture for picture, _ in shown], flows, [there[1], back[1]]
+
+
+def test_what_was_mismatched_is_seen_again_once_completed(board) -> None:  # type: ignore[no-untyped-def]
+    views, _, flows, seen = board
+    passes_for_hidden = ~seen[0]
+    passes_for_hidden[30:90, 20:60] = True
+    shown = find_shown(flows[0], flows[1], passes_for_hidden, views)
+    assert not shown[~passes_for_hidden].any()
+    assert shown[passes_for_hidden & seen[0]].mean() > 0.95
+    assert shown[~seen[0]].mean() < 0.1  # what lies behind the board, or outside of the picture
+    wrong = flows[0] + np.float32([12, 0])
+    assert find_shown(wrong, flows[1], passes_for_hidden, views).mean() < 0.02
+    never = FillConfig(shown_depth=0.0)
+    assert not find_shown(flows[0], flows[1], passes_for_hidden, views, never).any()
+
+
+def test_a_wall_goes_on_behind_a_board_and_the_board_does_not(board) -> None:  # type: ignore[no-untyped-def]
+    views, pictures, flows, seen = board
+    guessed = [np.where(mask[..., None], flow, np.float32(0)) for flow, mask in zip(flows, seen, strict=True)]
+    forward, backward = (
+        Flow(flow, mask.astype(np.float32)) for flow, mask in zip(guessed, seen, strict=True)
+    )
+    found, taken = extend_planes((pictures[0], pictures[1]), forward, backward, ~seen[0], views)
+    assert not taken[seen[0]].any()
+    assert np.array_equal(found.uv[seen[0]], forward.uv[seen[0]])
+    assert taken[~seen[0]].mean() > 0.3
+    assert np.mean(end_point_error(found.uv, flows[0])[taken] < 1) > 0.9
+    assert 0 < found.confidence[taken].min() <= found.confidence[taken].max() <= 0.5
+
+
+def test_nothing_goes_on_where_no_plane_is_known(board) -> None:  # type: ignore[no-untyped-def]
+    views, pictures, flows, _ = board
+    nothing = np.zeros(flows[0].shape[:2], np.float32)
+    found, taken = extend_planes(
+        (pictures[0], pictures[1]), Flow(flows[0], nothing), Flow(flows[1], nothing), nothing == 0, views
+    )
+    assert not taken.any()
+    assert np.array_equal(found.uv, flows[0])

@@ -29,6 +29,7 @@ WITHOUT: dict[str, dict[str, Any]] = {
     "colour transform": {"colour_transform": False},  # colours are compared as they are, from the start
     "orientation": {"oriented": False},
     "slant": {"slanted": False},
+    "planes": {"planes": False},
     "coarse to fine": {"coarse_to_fine": False},
     "cap": {"descriptor_cap": 2.0},
     "exchange": {"exchange": False},
