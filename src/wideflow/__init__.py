@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from wideflow.geometry.flow_loop import close_loop
     from wideflow.handheld import HandheldScene, read_handheld
     from wideflow.lift import Lifted, MatchEvidence, lift_flows
-    from wideflow.matching import Match, match
+    from wideflow.matching import Match, Proposal, match
     from wideflow.pipeline import scene_flow
     from wideflow.pipeline.before.dense_calibration import calibrate
     from wideflow.pipeline.run import run
@@ -84,6 +84,7 @@ __all__ = [
     "MatchEvidence",
     "MissingExtraError",
     "PointCloud",
+    "Proposal",
     "Refinement",
     "RefusedError",
     "Result",
@@ -180,7 +181,7 @@ _HOMES = {
     "wideflow.geometry.flow_loop": ("close_loop",),
     "wideflow.handheld": ("HandheldScene", "read_handheld"),
     "wideflow.lift": ("MatchEvidence", "Lifted", "lift_flows"),
-    "wideflow.matching": ("Match", "match"),
+    "wideflow.matching": ("Match", "Proposal", "match"),
     "wideflow.pipeline": ("scene_flow",),
     "wideflow.pipeline.before.dense_calibration": ("calibrate",),
     "wideflow.pipeline.run": ("run",),
