@@ -21,8 +21,7 @@ from wideflow.types import Rig
 
 def put_moment(store: Store, t: int, **given: np.ndarray) -> None:
     """Write a moment with these arrays; of the others nothing is known."""
-    if "depth" in given:
-        given = {"depth_steady": given["depth"]} | given
+    given = {f"{name}_steady": given[name] for name in ("depth", "source") if name in given} | given
     for slot, names in [(slot, SLOTS[slot]) for slot in store.slots]:
         chosen = [name for name in names if name in ARRAYS and name not in given]
         arrays = unknown_arrays(store, [name for name in chosen if not name.startswith("picture")])

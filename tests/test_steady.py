@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from wideflow.geometry import pixel_grid, unproject
-from wideflow.lift import FoundDepth, SeenMoment, steady_depth
+from wideflow.lift import BOTH_NOW, COMPLETED, FoundDepth, SeenMoment, Way, carried_depth, steady_depth
 from wideflow.types import Camera, View
 
 CAMERA = Camera("a", 80, 60, np.array([[70.0, 0, 39.5], [0, 70, 29.5], [0, 0, 1]]))
@@ -32,7 +32,7 @@ def found(t: float, noise: float = 0.0, seed: int = 0) -> FoundDepth:
     coarse = np.random.default_rng(100 * seed + int(t) + 50).normal(size=(6, 8)) * noise
     depth = depth * (1 + np.kron(coarse, np.ones((10, 10))))
     sure, still = np.full(depth.shape, 0.8, np.float32), np.zeros(depth.shape, np.float32)
-    return FoundDepth(depth.astype(np.float32), sure, still)
+    return FoundDepth(depth.astype(np.float32), sure, still, np.full(depth.shape, BOTH_NOW, np.uint8))
 
 
 def seen(t: float, known: FoundDepth, colour: int = 90) -> SeenMoment:
@@ -112,3 +112,65 @@ def test_what_moves_or_is_unknown_keeps_its_own_and_tells_nothing() -> None:
 def test_one_other_moment_is_not_enough() -> None:
     own = found(0, NOISE)
     assert np.array_equal(steady_depth(seen(0, own), others(NOISE)[:1]), own.depth)
+
+
+SHIFT = 4  # px that a box moves from moment to moment, before a camera that stands still
+
+
+def box(t: int, hidden: bool = False) -> SeenMoment:
+    """A box of 12 px at depth 2 that slides before a wall at depth 5; B sees none of it if ``hidden``."""
+    depth, colour = np.full((60, 80), 5.0, np.float32), np.full((60, 80, 3), 60, np.uint8)
+    rows, columns = slice(20, 32), slice(30 + SHIFT * t, 42 + SHIFT * t)
+    depth[rows, columns], colour[rows, columns] = 2.0, 200
+    source = np.full(depth.shape, BOTH_NOW, np.uint8)
+    if hidden:
+        depth[rows, columns], source[rows, columns] = 4.0, COMPLETED
+    moving = (colour[..., 0] > 100).astype(np.float32)
+    known = FoundDepth(depth, np.full(depth.shape, 0.8, np.float32), moving, source)
+    return SeenMoment(View(CAMERA, np.eye(3, 4)), colour, known)
+
+
+def way(t: int) -> Way:
+    """The true flow of the box and the wall; what the box covers next is hidden."""
+    uv, occluded = np.zeros((60, 80, 2), np.float32), np.zeros((60, 80), bool)
+    uv[20:32, 30 + SHIFT * t : 42 + SHIFT * t, 0] = SHIFT
+    occluded[20:32, 42 + SHIFT * t : 42 + SHIFT * (t + 1)] = True
+    return Way(uv, occluded)
+
+
+WAYS = [way(t) for t in (-2, -1, 0, 1)]
+INNER = (slice(22, 30), slice(32, 40))  # of the box at moment 0
+
+
+@pytest.mark.parametrize("seen_at", [(-2,), (-1,), (1,), (2,), (-2, -1, 1, 2)])
+def test_depth_is_carried_from_moments_that_both_cameras_saw(seen_at: tuple[int, ...]) -> None:
+    moments = [box(t, t not in seen_at) for t in (-2, -1, 0, 1, 2)]
+    depth, carried = carried_depth(moments, WAYS)
+    assert carried[INNER].all()
+    assert depth[INNER] == pytest.approx(2, rel=1e-6)
+    wall = moments[2].found.source != COMPLETED
+    assert not carried[wall].any()
+    assert np.array_equal(depth[wall], moments[2].found.depth[wall])
+
+
+def test_a_camera_that_moves_sees_what_is_carried_at_another_depth() -> None:
+    def moved(t: int) -> View:
+        return View(CAMERA, np.column_stack([np.eye(3), [0, 0, 0.1 * t]]))
+
+    moments = [replace(box(t, t != 1), view=moved(t)) for t in (-2, -1, 0, 1, 2)]
+    depth, _ = carried_depth(moments, WAYS)
+    assert depth[INNER] == pytest.approx(2 - 0.1, rel=1e-5)
+
+
+def test_nothing_is_carried_from_another_colour_a_doubtful_depth_or_four_pictures() -> None:
+    hidden = [box(t, True) for t in (-2, -1, 0, 1, 2)]
+    known = box(1)
+    others = {
+        "colour": replace(known, picture=np.full_like(known.picture, 100)),
+        "doubtful": replace(known, found=replace(known.found, confidence=0.4 * known.found.confidence)),
+    }
+    for name, other in others.items():
+        assert not carried_depth([*hidden[:3], other, hidden[4]], WAYS)[1][INNER].any(), name
+    assert carried_depth([*hidden[:3], known, hidden[4]], WAYS)[1].any()
+    assert not carried_depth([None, None, hidden[2], known, None], [None, None, WAYS[2], None])[1].any()
+    assert not carried_depth([*hidden[:3], known, hidden[4]], [*WAYS[:2], None, WAYS[3]])[1].any()

@@ -33,7 +33,7 @@ from wideflow.pipeline.step.values import (
 from wideflow.pipeline.tasks import do
 from wideflow.pipeline.tasks.plan import Plan
 from wideflow.storage.result import Result
-from wideflow.storage.schema import ARRAYS, OF_B, OPTIONAL, spec
+from wideflow.storage.schema import ARRAYS, OF_B, OPTIONAL, SLOTS, spec
 from wideflow.types import Camera, DepthOverTime, Rig, RigFrame, SceneFlow, View
 
 SIZES = ((8, 6), (7, 5))
@@ -165,7 +165,8 @@ def _scene(kind: type, version: int, view: str) -> Any:
 def _steady(view: str) -> Any:
     def steadied(*needs: Any) -> SteadyDepth:
         causes = [each for need in needs for each in need if each is not None]
-        return SteadyDepth(_values(_shape("depth_steady", view), *causes))
+        depth, source = (_values(_shape(name, view), name, *causes) for name in SLOTS["steady"])
+        return SteadyDepth(depth, source.astype(np.uint8))
 
     return steadied
 
@@ -216,7 +217,7 @@ def quick_step() -> Step:
     """What `wideflow frames` computes of four pictures."""
     first, last = (_pictures(lambda t=t: (np.uint8([t]), np.uint8([t])), None) for t in range(2))
     scenes = _scene(SceneFlow, 1, "a")(first), _scene(LastMoment, 1, "a")(last)
-    steady = tuple(SteadyDepth(scene.depth) for scene in scenes)
+    steady = tuple(SteadyDepth(scene.depth, scene.source) for scene in scenes)
     return Step(*scenes, steady, (first, last), make_plan(Wish(moments=2), "").rig)
 
 

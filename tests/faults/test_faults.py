@@ -22,7 +22,7 @@ def test_a_job_has_operations_enough_and_gives_the_same_bits(count: int, tmp_pat
     run_quickly(WISH, tmp_path / "out")
     assert served(tmp_path / "out") == whole(WISH)
     # what is shown above would hold of a reader that serves nothing
-    assert len(whole(WISH)) == 1 + 2 * 10 + 3
+    assert len(whole(WISH)) == 1 + 2 * 11 + 3
 
 
 @pytest.mark.parametrize("kind", FAULTS)

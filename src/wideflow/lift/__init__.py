@@ -16,6 +16,7 @@ from wideflow.lift.over_time import (
     static_tells,
 )
 from wideflow.lift.steady import FoundDepth, SeenMoment, steady_depth
+from wideflow.lift.tracks import Way, carried_depth
 
 __all__ = [
     "BOTH_NOW",
@@ -31,7 +32,9 @@ __all__ = [
     "LiftedStereo",
     "MatchEvidence",
     "SeenMoment",
+    "Way",
     "camera_spread",
+    "carried_depth",
     "join",
     "lift_flows",
     "lift_stereo",

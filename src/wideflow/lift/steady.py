@@ -21,7 +21,7 @@ _MOVING = 0.3  # chance of moving from which a pixel keeps its own depth, and te
 _FEWEST = 2  # other moments: of two that differ nobody can tell which is right
 _SURFACE = 0.05  # share of depth within which four neighbours are one surface, and may be interpolated
 _SAME = 0.03  # share of depth about which moments agree
-_ALIKE, _WINDOW = 20, 5  # of 255, by which the colour of a point may change over time; px that are averaged
+ALIKE, _WINDOW = 20, 5  # of 255, by which the colour of a point may change over time; px that are averaged
 _DOUBTFUL = 0.02  # weight of a depth that nothing speaks for
 _ROUNDS = 3  # of the mean of those that agree
 
@@ -33,6 +33,7 @@ class FoundDepth:
     depth: Floats
     confidence: Floats
     moving: Floats
+    source: NDArray[np.uint8]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,18 +74,18 @@ def steady_depth(own: SeenMoment, others: Sequence[SeenMoment]) -> Floats:
         own.found.depth,
         own.found.confidence,
         own.found.moving,
-        _smooth(own.picture),
+        smooth(own.picture),
         inverse,
         np.stack([other.found.confidence for other in others]),
         np.stack([other.found.moving for other in others]),
-        np.stack([_smooth(other.picture) for other in others]),
+        np.stack([smooth(other.picture) for other in others]),
         ways,
         steady,
     )
     return steady
 
 
-def _smooth(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def smooth(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """So that a pixel of misalignment at an edge is no other colour."""
     return np.asarray(cv2.blur(picture, (_WINDOW, _WINDOW)), np.uint8)
 
@@ -123,7 +124,7 @@ def _agree(
                 near_x, near_y = int(u + 0.5), int(v + 0.5)
                 if movings[i, near_y, near_x] >= _MOVING:
                     continue
-                if _difference(picture[y, x], pictures[i, near_y, near_x]) > _ALIKE:
+                if _difference(picture[y, x], pictures[i, near_y, near_x]) > ALIKE:
                     continue
                 claim = _on_surface(inverse[i], u, v)
                 if claim > 0:

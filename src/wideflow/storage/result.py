@@ -171,9 +171,9 @@ class Result:
         """(H, W), where depth comes from.
 
         0 unknown, 1 both cameras now, 2 camera A over time, 3 carried along a track, 4 completed from what
-        surrounds the pixel.
+        surrounds the pixel. ``array("source", t)`` is that of what the moment says by itself.
         """
-        return self._read("source", t)
+        return self._read("source_steady" if self.has("source_steady") else "source", t)
 
     def moving(self, t: int) -> NDArray[np.float32]:
         """(H, W): chance that the world moved there."""

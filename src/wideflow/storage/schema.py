@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 # Raised when the layout changes, or results get another array (its ``since``). Results of every format are
 # read: 1 had no checksums.
-FORMAT = 4
+FORMAT = 5
 TITLE = "Wideflow scene flow"  # by which a group is known to be ours
 _CRC_BYTES = 4  # at the end of a chunk
 Sizes = tuple[tuple[int, int], tuple[int, int]]  # width and height of the pictures of A and of B
@@ -77,6 +77,9 @@ ARRAYS = {
     "depth_steady": ArraySpec(
         ("y", "x"), "world units", "depth on which A's moments around agree where nothing moves", since=4
     ),
+    "source_steady": ArraySpec(
+        ("y", "x"), "1", "source of the steady depth, as in source", dtype="uint8", fill=0, since=5
+    ),
     "moving": ArraySpec(("y", "x"), "1", "chance that the world moved there", fill=0, since=3),
     "picture_a": ArraySpec(
         ("y", "x", "rgb"), "1", "what camera A saw, without distortion", dtype="uint8", fill=0
@@ -109,6 +112,7 @@ OF_B = {
         "stereo_flow",
         "depth",
         "depth_steady",
+        "source_steady",
         "motion",
         "occluded",
         "confidence",
@@ -118,13 +122,13 @@ OF_B = {
     )
 }
 # what is written as one: the pictures of a moment, what was found from them, and what is agreed with others
-_STEADY = "depth_steady"
+_STEADY = "depth_steady", "source_steady"
 SLOTS: dict[str, tuple[str, ...]] = {
     "pictures": PICTURES,
-    "moment": tuple(name for name in (*ARRAYS, *OPTIONAL) if name not in (*PICTURES, _STEADY)),
-    "moment_b": tuple(name for name in OF_B if name != f"{_STEADY}_b"),
-    "steady": (_STEADY,),
-    "steady_b": (f"{_STEADY}_b",),
+    "moment": tuple(name for name in (*ARRAYS, *OPTIONAL) if name not in (*PICTURES, *_STEADY)),
+    "moment_b": tuple(name for name, of_a in OF_B.items() if of_a not in _STEADY),
+    "steady": _STEADY,
+    "steady_b": tuple(f"{name}_b" for name in _STEADY),
 }
 SLOT_OF = {name: slot for slot, names in SLOTS.items() for name in names}
 

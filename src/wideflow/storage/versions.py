@@ -18,7 +18,7 @@ VERSIONS = {
     "fill": 4,
     "refine": 1,
     "lift": 5,
-    "steady": 1,
+    "steady": 2,
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,16 @@ from wideflow.geometry import fundamental_matrix, static_flow
 from wideflow.geometry.flow_loop import FlowLoop, close_loop
 from wideflow.lift import (
     OVER_TIME,
+    TRACK,
     UNKNOWN,
     CameraDoubt,
     FoundDepth,
     Joined,
     MatchEvidence,
     SeenMoment,
+    Way,
     camera_spread,
+    carried_depth,
     join,
     lift_flows,
     lift_stereo,
@@ -149,16 +153,25 @@ def lift_last(
 
 
 def steady_moment(
-    cameras: list[RigFrame | None], pictures: list[Pictures | None], moments: list[FoundDepth | None]
+    cameras: list[RigFrame | None],
+    pictures: list[Pictures | None],
+    moments: list[FoundDepth | None],
+    optical: list[FilledFlow | None],
 ) -> SteadyDepth:
-    """Depth of the moment in the middle, steadied by those around it."""
+    """Depth of the moment in the middle: carried along tracks if it was a guess, then steadied."""
     seen = [
         SeenMoment(frame.views[0], filmed.picture_a, found) if frame and filmed and found else None
         for frame, filmed, found in zip(cameras, pictures, moments, strict=True)
     ]
+    ways = [None if flow is None else Way(flow.uv, flow.occluded) for flow in optical]
+    depth, carried = carried_depth(seen, ways)
     middle = seen.pop(len(seen) // 2)
     assert middle is not None
-    return SteadyDepth(steady_depth(middle, [each for each in seen if each is not None]))
+    own = replace(middle, found=replace(middle.found, depth=depth))
+    return SteadyDepth(
+        steady_depth(own, [each for each in seen if each is not None]),
+        np.where(carried, np.uint8(TRACK), middle.found.source),
+    )
 
 
 def _shown(cameras: RigFrame, joined: Joined, stereo: Floats) -> Floats:

@@ -185,7 +185,10 @@ _OF_A = (
     Stage(
         "steady",
         steady_moment,
-        tuple(Need(name, -_STEADY, _STEADY) for name in ("cameras", "pictures", "moment")),
+        (
+            *(Need(name, -_STEADY, _STEADY) for name in ("cameras", "pictures", "moment")),
+            Need("optical_a", -_STEADY, _STEADY - 1),
+        ),
         SteadyDepth,
         VERSIONS["steady"],
         kept="result",
@@ -204,12 +207,12 @@ STAGE = {stage.name: stage for stage in STAGES}
 def giver(name: str, t: int, moments: int) -> Stage | None:
     """The stage that a need means: that of this name, or the one that fills this slot at moment t.
 
-    None outside of the clip.
+    None outside of the clip, and where the stage has nothing to give.
     """
     if not 0 <= t < moments:
         return None
     if name in STAGE:
-        return STAGE[name]
+        return STAGE[name] if t in STAGE[name].moments(moments) else None
     (filling,) = (stage.name for stage in STAGES if stage.slot == name and t in stage.moments(moments))
     return STAGE[filling]
 

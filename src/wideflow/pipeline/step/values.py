@@ -102,9 +102,10 @@ class LastMoment:
 
 @dataclass(frozen=True, eq=False)
 class SteadyDepth:
-    """(H, W) depth of picture A on which the moments around it agree, world units; NaN where unknown."""
+    """Depth (H, W) of picture A with the help of the moments around it, and where it comes from."""
 
     depth_steady: Floats
+    source_steady: NDArray[np.uint8]
 
 
 def _floats(picture: NDArray[np.uint8]) -> Floats:
