@@ -165,7 +165,7 @@ def test_other_settings_compute_only_what_depends_on_them(
     assert run(filled, 5) == (["lift", "read", "refine", "steady"], 2 + 1 + 1 + 3)
     calibrated = list((out / "work/calibration").iterdir())
     changed = replace(filled, match=replace(base.match, seed=7))
-    assert run(changed)[0] == ["evidence", "fill", "lift", "match", "refine", "steady"]
+    assert run(changed)[0] == ["fill", "lift", "match", "refine", "steady"]
     assert list((out / "work/calibration").iterdir()) == calibrated  # chance of its own
 
 
