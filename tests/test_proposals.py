@@ -128,6 +128,23 @@ def test_too_few_matches_tell_no_plane() -> None:
     assert find_planes(PairGeometry.from_views(*views), (picture,) * 2, (flow,) * 2, (few,) * 2, 0) is None
 
 
+def test_matches_of_one_line_or_of_unknown_cameras_tell_no_plane_and_are_no_crash() -> None:
+    views, flow, floor = two_planes()
+    known = PairGeometry.from_views(*views)
+    picture = texture(120, 160, 0)
+    row = np.zeros(floor.shape, bool)
+    row[60:62] = True
+    everywhere = np.ones(floor.shape, bool)
+    pixels = pixel_grid(160, 120)[::9, ::9].reshape(-1, 2)
+    unknown = PairGeometry.from_fundamental(known.F, pixels, pixels + flow[::9, ::9].reshape(-1, 2))
+    flat = np.zeros_like(flow)  # on no epipolar line, and all alike
+    for geometry in (known, unknown):
+        for each, sure in ((flow, row), (flat, everywhere), (flow, everywhere)):
+            found = find_planes(geometry, (picture,) * 2, (each,) * 2, (sure,) * 2, 0)
+            assert found is None or np.isfinite(found.from_picture(1, [picture.shape] * 2)).all()
+    assert found is not None
+
+
 def test_a_wall_goes_on_across_its_plain_part() -> None:
     """A wall of which a large part is white in both pictures: only planes know how it is slanted there."""
     views = two_views(((200, 150), (200, 150)))

@@ -26,7 +26,6 @@ def extend_planes(
     backward: Flow,
     unknown: Mask,
     views: tuple[View, View],
-    seed: int = 0,
 ) -> tuple[Flow, Mask]:
     """Complete a stereo flow by the planes of the scene.
 
@@ -40,8 +39,6 @@ def extend_planes(
         Pixels of the first picture whose flow is not to be believed.
     views : pair of View
         The cameras, pinhole.
-    seed : int
-        Where chance starts.
 
     Returns
     -------
@@ -49,7 +46,7 @@ def extend_planes(
         The flow, and which of the unknown pixels lie on a plane of what surrounds them that may go on there:
         what the other picture shows in its direction is not further away.
     """
-    planes = _planes(pictures, (forward, backward), unknown, views, seed)
+    planes = _planes(pictures, (forward, backward), unknown, views)
     taken = np.zeros_like(unknown)
     if planes is None:
         return forward, taken
@@ -76,7 +73,6 @@ def _planes(
     flows: tuple[Flow, Flow],
     unknown: Mask,
     views: tuple[View, View],
-    seed: int,
 ) -> Planes | None:
     """What the sure matches lie on, found in smaller pictures."""
     longest = max(max(picture.shape[:2]) for picture in pictures)
@@ -93,7 +89,7 @@ def _planes(
         uvs.append(sampled_flow(uv, scales[i], scales[1 - i], (small[i].shape[0], small[i].shape[1])))
         sure.append(np.isfinite(uvs[i][..., 0]))
     geometry = PairGeometry.from_views(*views).rescaled(scales[0], scales[1])
-    return find_planes(geometry, small, (uvs[0], uvs[1]), (sure[0], sure[1]), seed)
+    return find_planes(geometry, small, (uvs[0], uvs[1]), (sure[0], sure[1]), seed=0)
 
 
 def _depth_shown(backward: Flow, forward: Flow, views: tuple[View, View]) -> NDArray[np.float64]:

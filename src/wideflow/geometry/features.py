@@ -61,19 +61,17 @@ def detect_features(
     return Features(full.astype(np.float32), np.round(255 * np.sqrt(unit)).astype(np.uint8))
 
 
-def match_features(
-    a: Features, b: Features, F: NDArray[np.float64] | None = None, off_line: float = _OFF_LINE
-) -> NDArray[np.int32]:
+def match_features(a: Features, b: Features, F: NDArray[np.float64] | None = None) -> NDArray[np.int32]:
     """Indices (M, 2) of points that are nearest to each other and clearly nearer than the next.
 
-    With a fundamental matrix from a to b, only points within ``off_line`` px of their epipolar lines are
-    compared: far more of them are then clearly nearest.
+    With a fundamental matrix from a to b, only points near their epipolar lines are compared: far more of
+    them are then clearly nearest.
     """
     if min(len(a.xy), len(b.xy)) < _FEWEST:
         return np.zeros((0, 2), np.int32)
     one, two = (_unit(features.descriptors) for features in (a, b))
     similar = one @ two.T
-    apart = None if F is None else _off_line(F, a.xy, b.xy) > off_line
+    apart = None if F is None else _off_line(F, a.xy, b.xy) > _OFF_LINE
     if apart is not None:
         similar[apart] = -1
     rows = np.arange(len(similar))

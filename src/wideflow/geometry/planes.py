@@ -27,6 +27,7 @@ _NEAR = 0.12  # how far around they lie, as a share of the picture's longest sid
 _INLIER = 1.0  # px of the level
 _SMALLEST = 0.008  # share of the matches that lie on a plane worth its name
 _POINTS = 5_000  # matches that are enough
+_FLAT = 1e-15  # share of its size from which a determinant is not that of a singular matrix
 _FEWEST = 200  # matches below which nothing is said
 
 
@@ -89,9 +90,12 @@ def find_planes(
     rays, depth, px = _relative_depth(base, epipole, pixels, flows[0][y, x][::thin])
     near = _NEAR * max(pictures[0].shape[:2])
     found = _largest(rays, depth, px, near, _SMALLEST * len(depth), seed)
-    if not len(found):
-        return None
     homographies = base + epipole[:, None] * found[:, None, :]
+    # a plane through a camera's centre is a line in its picture
+    sizes = np.linalg.norm(homographies, axis=(1, 2)) ** 3
+    homographies = homographies[np.abs(np.linalg.det(homographies)) > _FLAT * sizes]
+    if not len(homographies):
+        return None
     back = np.asarray(np.linalg.inv(homographies), np.float64)
     supports = (
         _support(pictures[0], flows[0], sure[0], homographies),
@@ -213,7 +217,9 @@ def _guesses(rays, depth, px, near, seed):
         if taken >= 4:
             for r in range(3):
                 normal[r, r] *= 1 + 1e-9
-            guesses[trial] = np.linalg.solve(normal, right)
+            spread = normal[0, 0] * normal[1, 1] * normal[2, 2]
+            if abs(np.linalg.det(normal)) > _FLAT * spread:  # else they are one point
+                guesses[trial] = np.linalg.solve(normal, right)
     return guesses
 
 
