@@ -14,13 +14,14 @@ from wideflow.geometry import PairGeometry, forward_backward_error, pixel_grid
 from wideflow.geometry.picture import checked_picture
 from wideflow.matching.colour import ColourTransform
 from wideflow.matching.fundamental import estimate_geometry, reestimate_geometry
-from wideflow.matching.passes import run_passes
-from wideflow.matching.polish import polish
+from wideflow.matching.passes import Matches, run_passes
+from wideflow.matching.polish import polish_optical, polish_stereo
 from wideflow.matching.proposals import Proposal, checked_proposals
 from wideflow.progress import Progress, silent
 from wideflow.types import Flow, View
 
 __all__ = ["OCCLUDED", "Match", "Proposal", "match"]
+Floats = NDArray[np.float32]
 OCCLUDED = 3.0  # px of forward-backward error from which a pixel counts as occluded
 _SMALLEST = 8  # px of a side below which there is nothing to describe
 _PLAIN = 0.05  # texture at which a pixel is trusted half
@@ -57,7 +58,7 @@ def match(
     views: tuple[View, View] | None = None,
     config: MatchConfig | None = None,
     progress: Progress = silent,
-    start: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
+    start: tuple[Floats, Floats] | None = None,
     both: bool = True,
     proposals: Sequence[Proposal] = (),
 ) -> Match:
@@ -104,13 +105,7 @@ def match(
         geometry, reestimate = estimate_geometry(pictures), reestimate_geometry
     offered = checked_proposals(proposals, pictures[0].shape)
     *_, matches = run_passes(pictures, geometry, config, reestimate, progress, start, both, offered)
-    flows = matches.flows
-    if config.polish:
-        forward_flow = polish(matches.transforms[0](pictures[0]), pictures[1], flows[0])
-        backward_flow = (
-            polish(matches.transforms[1](pictures[1]), pictures[0], flows[1]) if both else flows[1]
-        )
-        flows = (forward_flow, backward_flow)
+    flows = matches.flows if not config.polish else _polished(pictures, matches, both)
     errors = (forward_backward_error(flows[0], flows[1]), forward_backward_error(flows[1], flows[0]))
     forward, backward = (
         Flow(flows[i], _confidence(errors[i], matches.costs[i], matches.textures[i], matches.geometry, i))
@@ -119,9 +114,23 @@ def match(
     return Match(forward, backward, errors[0] > OCCLUDED, matches.geometry, *matches.transforms)
 
 
-def _geometry_of_views(
-    pictures: tuple[NDArray[np.float32], NDArray[np.float32]], views: tuple[View, View]
-) -> PairGeometry:
+def _polished(pictures: tuple[Floats, Floats], matches: Matches, both: bool) -> tuple[Floats, Floats]:
+    """Both flows below the pixel; the one back as it is unless it is as fine as the other."""
+    polished = list(matches.flows)
+    for i in range(2 if both else 1):
+        source, target, flow = matches.transforms[i](pictures[i]), pictures[1 - i], matches.flows[i]
+        if matches.geometry is None:
+            error = forward_backward_error(flow, matches.flows[1 - i])
+            confidence = _confidence(error, matches.costs[i], matches.textures[i], None, i)
+            polished[i] = polish_optical(source, target, flow, confidence)
+        else:
+            known = matches.geometry.infinity is not None
+            F = matches.geometry.F.T if i else matches.geometry.F
+            polished[i] = polish_stereo(source, target, flow, F if known else None)
+    return polished[0], polished[1]
+
+
+def _geometry_of_views(pictures: tuple[Floats, Floats], views: tuple[View, View]) -> PairGeometry:
     for picture, view in zip(pictures, views, strict=True):
         camera = view.camera
         if picture.shape[:2] != (camera.height, camera.width):
@@ -135,12 +144,12 @@ def _geometry_of_views(
 
 
 def _confidence(
-    error: NDArray[np.float32],
-    cost: NDArray[np.float32],
-    texture: NDArray[np.float32],
+    error: Floats,
+    cost: Floats,
+    texture: Floats,
     geometry: PairGeometry | None,
     i: int,
-) -> NDArray[np.float32]:
+) -> Floats:
     """0..1: do both directions agree, do the pixels look alike, is there anything to see, and depth?"""
     agreement = np.exp(-((error / OCCLUDED) ** 2))
     likeness = np.exp(-np.maximum(cost, 0))

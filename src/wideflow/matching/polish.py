@@ -1,21 +1,112 @@
-"""From matches that are right to the pixel to flow that is smooth below it."""
+"""From matches that are right to the pixel to flow that is right below it.
+
+OpenCV's variational refinement compares brightness and gradients under a robust penalty and keeps the flow
+smooth. It is linearised at the flow that it is given, so it is called again and again, from small pictures to
+large ones. (OpenCV's DeepFlow is the same from no flow at all.)
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from wideflow.geometry import pixel_grid
 from wideflow.geometry.picture import grey_bytes
 
+Floats = NDArray[np.float32]
 
-def polish(
-    source: NDArray[np.float32], target: NDArray[np.float32], flow: NDArray[np.float32]
-) -> NDArray[np.float32]:
-    """Small outliers out by a median, then a few steps of variational refinement.
 
-    The refinement (OpenCV's) compares brightness and gradients under a robust penalty and moves a match by
-    less than a pixel or two, so it stays near what the descriptors found.
+class _Weights(NamedTuple):
+    """Of smoothness, and of brightness and gradients for grey levels of 0..255; iterations of a call."""
+
+    smoothness: float
+    brightness: float
+    gradient: float
+    outer: int = 5
+    inner: int = 25
+
+
+_ON_THE_WAY = _Weights(4.0, 1 / 6, 5 / 3)
+_AT_THE_END = _Weights(4.0, 0.5, 5 / 3)  # brightness tells fractions of a pixel
+_FREE = _Weights(50.0, 5.0, 10.0, 20, 5)  # nothing holds the flow to a line: all the smoother
+_CALLS_STEREO, _CALLS_OPTICAL = 3, 5
+_BLUR = 0.8  # px: what is left to align is as small as the noise
+_SHARP = 0.25, 0.35, 0.5, 0.7, 1.0, 1.0  # sizes of the pictures in which matches are moved
+_SMOOTH = 0.125, 0.15, 0.18, 0.21, 0.25, 0.3, 0.35, 0.42, 0.5, 0.6, 0.7, 0.85, 1.0
+_NOTHING = 8  # px of a side below which OpenCV refines nothing
+_LEAST = 16  # px of a side below which a size is left out
+_WIDE = 2.0  # px of the smallest picture over which matches are averaged for it
+_MOST, _OUTSIDE = 20.0, 10.0  # grey levels: most that a difference counts, and what a pixel outside counts
+_LESS_BRIGHTNESS = 0.3  # of brightness against gradients
+_AROUND, _SPECKLE = 2.0, 7  # px: over which differences are averaged, and what is too small to choose
+_PREFERENCE = 1.0  # grey levels by which the smooth flow may be worse
+
+
+class _Pair(NamedTuple):
+    """Two grey pictures of one size, float32 in 0..255."""
+
+    first: Floats
+    second: Floats
+
+    def resized(self, share: float) -> _Pair:
+        if share == 1:
+            return self
+        height, width = (max(1, round(side * share)) for side in self.first.shape)
+        one, two = (cv2.resize(each, (width, height), interpolation=cv2.INTER_AREA) for each in self)
+        return _Pair(one, two)
+
+    def refined(self, flow: Floats, weights: _Weights = _ON_THE_WAY, calls: int = 1) -> Floats:
+        refinement = cv2.VariationalRefinement_create()
+        refinement.setAlpha(weights.smoothness)
+        refinement.setDelta(weights.brightness)
+        refinement.setGamma(weights.gradient)
+        refinement.setFixedPointIterations(weights.outer)
+        refinement.setSorIterations(weights.inner)
+        u, v = (np.ascontiguousarray(flow[..., i]) for i in range(2))
+        for _ in range(calls):
+            refinement.calcUV(self.first, self.second, u, v)
+        return np.stack([u, v], axis=-1)
+
+
+def polish_stereo(
+    source: Floats, target: Floats, flow: Floats, F: NDArray[np.float64] | None = None
+) -> Floats:
+    """A stereo flow below the pixel.
+
+    Parameters
+    ----------
+    source, target, flow
+        As for `polish_optical`.
+    F : (3, 3), optional
+        From pixels of the source to lines in the target, of known cameras: the flow is laid on its lines.
+        What is estimated from matches must not draw them.
+    """
+    if min(flow.shape[:2]) < _NOTHING or min(target.shape[:2]) < _NOTHING:
+        return flow
+    pair, polished = _prepared(source, target, flow, 0 if F is None else _BLUR)
+    if F is None:
+        polished = pair.refined(polished, _FREE)
+    else:
+        here = pixel_grid(*polished.shape[1::-1])
+        lines = here @ F[:, :2].T + F[:, 2]
+        norms = np.linalg.norm(lines[..., :2], axis=2, keepdims=True)
+        lines /= np.where(norms > 0, norms, np.inf)  # at the epipole there is none
+        for _ in range(_CALLS_STEREO):
+            polished = pair.refined(polished, _AT_THE_END)
+            off = (lines[..., :2] * (here + polished)).sum(axis=2) + lines[..., 2]
+            polished = (polished - off[..., None] * lines[..., :2]).astype(np.float32)
+    return polished[: flow.shape[0], : flow.shape[1]]
+
+
+def polish_optical(source: Floats, target: Floats, flow: Floats, confidence: Floats) -> Floats:
+    """The flow of one camera below the pixel, and smooth where the pictures do not tell it.
+
+    Two ways lead there. One moves the matches, so that things which are small and fast stay; the other begins
+    with their mean over a large neighbourhood and follows it from small pictures to large ones, so that plain
+    areas keep the motion of what surrounds them. Where it explains the pictures as well, the second is taken.
 
     Parameters
     ----------
@@ -23,24 +114,89 @@ def polish(
         Pictures, 0..1, the source in the target's colours.
     flow : (H, W, 2) float32
         In pixels.
+    confidence : (H, W) float32
+        Of the flow, 0..1: the mean is weighted by its square.
     """
-    if min(flow.shape[:2]) < 8 or min(target.shape[:2]) < 8:
-        return flow  # OpenCV's refinement needs a few pixels each way
+    if min(flow.shape[:2]) < _NOTHING or min(target.shape[:2]) < _NOTHING:
+        return flow
+    pair, start = _prepared(source, target, flow, _BLUR)
+    sharp = _moved(pair, start)
+    smooth = _followed(pair, start, _padded(confidence, pair.first.shape))
+    worse = _unlike(pair, smooth) > _unlike(pair, sharp) + _PREFERENCE
+    worse = cv2.medianBlur(worse.astype(np.uint8), _SPECKLE) > 0
+    chosen = np.where(worse[..., None], sharp, smooth)
+    return pair.refined(chosen, _AT_THE_END, _CALLS_OPTICAL)[: flow.shape[0], : flow.shape[1]]
+
+
+def _prepared(source: Floats, target: Floats, flow: Floats, blur: float) -> tuple[_Pair, Floats]:
+    """Both pictures in a frame that holds either, and the flow there, small outliers out by a median."""
+    shape = max(source.shape[0], target.shape[0]), max(source.shape[1], target.shape[1])
+    one, two = (_padded(_grey(picture, blur), shape) for picture in (source, target))
+    flow = np.stack([cv2.medianBlur(flow[..., i].copy(), 5) for i in range(2)], axis=-1)
+    return _Pair(one, two), _padded(flow, shape)
+
+
+def _moved(pair: _Pair, flow: Floats) -> Floats:
+    """The flow moved from small pictures to large ones; what each moves is added, so that edges stay."""
+    for share in _sizes(pair, _SHARP):
+        small = pair.resized(share)
+        before = _resized(flow, small.first.shape)
+        flow = flow + _resized(small.refined(before) - before, flow.shape)
+    return flow
+
+
+def _followed(pair: _Pair, flow: Floats, confidence: Floats) -> Floats:
+    """The mean of the matches around each pixel, followed from small pictures to large ones."""
+    sizes = _sizes(pair, _SMOOTH)
+    shape = pair.resized(sizes[0]).first.shape
+    weight = confidence**2 + np.float32(1e-4)
+    # cv2.resize alone: the weighted flow is scaled with its weight
+    sums, weights = (
+        cv2.GaussianBlur(cv2.resize(each, shape[::-1], interpolation=cv2.INTER_AREA), (0, 0), _WIDE)
+        for each in (flow * weight[..., None], weight)
+    )
+    scale = np.float32([shape[1] / flow.shape[1], shape[0] / flow.shape[0]])
+    found = sums / weights[..., None] * scale
+    for share in sizes:
+        small = pair.resized(share)
+        found = small.refined(_resized(found, small.first.shape))
+    return found
+
+
+def _sizes(pair: _Pair, shares: tuple[float, ...]) -> list[float]:
+    """Those in which there is something to see; always the pictures themselves."""
+    return [share for share in shares if share * min(pair.first.shape) >= _LEAST or share == 1]
+
+
+def _unlike(pair: _Pair, flow: Floats) -> Floats:
+    """(H, W) grey levels in which the pictures differ around a pixel and its match."""
     height, width = flow.shape[:2]
-    first, second = (grey_bytes(picture) for picture in (source, target))
-    # the refinement wants two pictures of one size: the larger frame holds both
-    rows, columns = max(height, second.shape[0]), max(width, second.shape[1])
-    u, v = (_padded(cv2.medianBlur(np.ascontiguousarray(flow[..., i]), 5), rows, columns) for i in range(2))
-    refinement = cv2.VariationalRefinement_create()
-    refinement.setAlpha(50)
-    refinement.setDelta(5)
-    refinement.setGamma(10)
-    refinement.setFixedPointIterations(20)  # whole-pixel steps take a while to melt
-    refinement.setSorIterations(5)
-    refinement.calcUV(_padded(first, rows, columns), _padded(second, rows, columns), u, v)
-    return np.stack([u[:height, :width], v[:height, :width]], axis=-1)
+    there = pixel_grid(width, height).astype(np.float32) + flow
+    second = cv2.remap(pair.second, there, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    apart = np.float32(_LESS_BRIGHTNESS) * np.minimum(np.abs(pair.first - second), np.float32(_MOST))
+    slopes = sum(
+        np.abs(cv2.Sobel(pair.first - second, cv2.CV_32F, x, 1 - x, ksize=1, scale=0.5)) for x in (0, 1)
+    )
+    apart += np.minimum(slopes, np.float32(_MOST))
+    apart[((there < 0) | (there > (width - 1, height - 1))).any(axis=2)] = _OUTSIDE
+    return cv2.GaussianBlur(apart, (0, 0), _AROUND)
 
 
-def _padded(array: NDArray[np.generic], rows: int, columns: int) -> NDArray[np.generic]:
-    bottom, right = rows - array.shape[0], columns - array.shape[1]
+def _grey(picture: Floats, blur: float) -> Floats:
+    grey = grey_bytes(picture).astype(np.float32)
+    return cv2.GaussianBlur(grey, (0, 0), blur) if blur else grey
+
+
+def _resized(flow: Floats, shape: tuple[int, ...]) -> Floats:
+    """A flow of a picture and another of its size, after both are resized."""
+    height, width = shape[:2]
+    if flow.shape[:2] == (height, width):
+        return flow
+    shrinks = height < flow.shape[0]
+    resized = cv2.resize(flow, (width, height), interpolation=cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR)
+    return resized * np.float32([width / flow.shape[1], height / flow.shape[0]])
+
+
+def _padded(array: Floats, shape: tuple[int, int]) -> Floats:
+    bottom, right = shape[0] - array.shape[0], shape[1] - array.shape[1]
     return cv2.copyMakeBorder(array, 0, bottom, 0, right, cv2.BORDER_REPLICATE)
