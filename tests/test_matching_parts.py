@@ -16,7 +16,6 @@ from wideflow.matching import pmbp
 from wideflow.matching.colour import ColourTransform, fit_colour_transform
 from wideflow.matching.cost import IMPOSSIBLE, byte_weights, sampson, unary
 from wideflow.matching.level import build_level, colour_bytes
-from wideflow.matching.settle import leaning, surroundings
 from wideflow.matching.slant import Slant, fit_slant, level_frames
 
 PATTERN = Pattern(radius=5.0, rings=2, angles=8)
@@ -297,24 +296,3 @@ def test_messages_lower_the_energy_more_than_plain_sweeps() -> None:
 def striped(height: int, width: int) -> np.ndarray:
     grey = 0.5 + 0.4 * np.sin(np.arange(width, dtype=np.float32))
     return np.broadcast_to(grey[None, :, None], (height, width, 3)).copy()
-
-
-def test_plain_areas_and_straight_edges_lean_and_texture_does_not() -> None:
-    assert leaning(np.full((40, 60, 3), 0.5, np.float32)).min() > 0.99
-    assert leaning(striped(40, 60)).min() > 0.95
-    assert np.median(leaning(texture(40, 60, 0))) < 0.5
-
-
-def test_a_plain_board_takes_the_flow_of_its_own_side_of_an_edge() -> None:
-    picture = texture(80, 120, 0) * np.float32(0.4)
-    picture[:, 60:] += np.float32(0.6)
-    picture[20:60, 40:60], picture[20:60, 60:80] = 0.2, 0.8
-    flow = np.zeros((80, 120, 2), np.float32)
-    flow[:, :60], flow[:, 60:] = (1, -2), (5, 3)
-    flow[20:60, 40:80] = 9
-    agreed = np.ones((80, 120), bool)
-    agreed[20:60, 40:80] = False
-    found, leans = surroundings(picture, flow, agreed)
-    assert leans[30:50, 46:54].min() > 0.9
-    assert np.abs(found[:, :58] - (1, -2)).mean() < 0.1
-    assert np.abs(found[:, 62:] - (5, 3)).mean() < 0.1

@@ -253,7 +253,8 @@ class DepthOverTime:
     deviation : (H, W) float32
         Its standard deviation from noise, on the right surface.
     unlike : (H, W) float32
-        Mean square difference, in deviations of detail, of the windows that were compared: 0 (alike) to 2.
+        Mean square difference, in deviations of detail, of the windows that were compared: 0 (alike) to 2;
+        NaN where something else speaks against it.
     """
 
     inverse: NDArray[np.float32]

@@ -108,13 +108,6 @@ class MatchConfig(Stage):
         8.0, "how far random steps reach in the first iteration of a level", unit="px", minimum=0
     )
     exchange: bool = setting(True, "take each direction's matches as candidates of the other")
-    weight_settle: float = setting(
-        0.03,
-        "cost that a match of optical flow may be better than that of its surroundings and still give way to "
-        "it, where the picture is plain or a straight edge; 0: never",
-        unit="per px of distance",
-        minimum=0,
-    )
     polish: bool = setting(True, "smooth below the pixel at the end")
     seed: int = setting(
         0, "where chance starts: the same seed gives the same bits", minimum=0, maximum=2**32 - 1

@@ -30,7 +30,6 @@ PRESETS: dict[str, dict[str, Any]] = {
             "coarse_to_fine": False,
             "step": 200.0,
             "exchange": False,
-            "weight_settle": 0.0,
             "polish": False,
             "stereo": {
                 "coarse": {"iterations": [2, 2, 2, 2], "pairwise": [0.01, 0.02, 0.1, 1.0], "tries": 24},
@@ -55,6 +54,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "refine": {
             "levels": 3,
             "iterations": 10,
+            "weight_gradient": 1.0,
             "weight_gradient_stereo": 1.0,
             "sweeps": 20,
             "weight_epipolar": 10.0,

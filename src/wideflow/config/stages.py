@@ -72,7 +72,7 @@ class RefineConfig(Stage):
         1.0, "weight of colour in the data terms over time", symbol="E_D1, E_D2", minimum=0
     )
     weight_gradient: float = setting(
-        1.0, "weight of gradients in the data terms over time", symbol="E_D1, E_D2", minimum=0
+        3.0, "weight of gradients in the data terms over time", symbol="E_D1, E_D2", minimum=0
     )
     weight_colour_stereo: float = setting(
         1.0, "weight of colour in the data terms between cameras", symbol="E_D3, E_D4", minimum=0
@@ -88,7 +88,7 @@ class RefineConfig(Stage):
         minimum=0,
     )
     smoothness: tuple[float, ...] = setting(
-        (80.0, 60.0, 200.0),
+        (150.0, 60.0, 200.0),
         "weights of the smoothness of u1, u2, u3; 31, 60, 200 in the paper",
         symbol="beta_1 .. beta_3",
         minimum=0,

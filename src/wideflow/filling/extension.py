@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.geometry import PairGeometry, forward_backward_error, pixel_grid, triangulate
+from wideflow.filling.occlusion import depth_shown
+from wideflow.geometry import PairGeometry, forward_backward_error, triangulate
 from wideflow.geometry.planes import Planes, find_planes
 from wideflow.geometry.pyramid import sampled_flow, scale_between, shrunk
 from wideflow.types import Flow, View
@@ -51,7 +52,7 @@ def extend_planes(
     if planes is None:
         return forward, taken
     uv, share = forward.uv.copy(), np.full(unknown.shape, _LEAST, np.float32)
-    limit = _depth_shown(backward, forward, views)
+    limit = depth_shown(forward.uv, backward.uv, views)
     shapes = [picture.shape for picture in pictures]
     for k, H in enumerate(planes.from_picture(0, shapes)):
         support = _enlarged(planes.supports[0][:, :, k], unknown.shape)
@@ -90,17 +91,6 @@ def _planes(
         sure.append(np.isfinite(uvs[i][..., 0]))
     geometry = PairGeometry.from_views(*views).rescaled(scales[0], scales[1])
     return find_planes(geometry, small, (uvs[0], uvs[1]), (sure[0], sure[1]), seed=0)
-
-
-def _depth_shown(backward: Flow, forward: Flow, views: tuple[View, View]) -> NDArray[np.float64]:
-    """(H2, W2): depth in the second camera of what its picture shows; NaN where that is not known."""
-    height, width = backward.uv.shape[:2]
-    known = forward_backward_error(backward.uv, forward.uv) < _AGREEING
-    pixels = pixel_grid(width, height)[known]
-    found = triangulate(*views, pixels + backward.uv[known], pixels)
-    depth = np.full((height, width), np.nan)
-    depth[known] = np.where(found.in_front, found.depths[1], np.nan)
-    return depth
 
 
 def _behind(

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from wideflow.compiled import njit
 from wideflow.config import FillConfig
 from wideflow.errors import InputError
-from wideflow.geometry import forward_backward_error, pixel_grid, triangulate
+from wideflow.geometry import forward_backward_error, pixel_grid, relative_pose, static_flow, triangulate
 from wideflow.types import View
 
 _BESIDE, _LEAST_BESIDE = 0.035, 12  # of the longest side, and px: how far what hides a pixel is from it
 _NEARER = 0.05  # of depth, by which it is nearer
+_AGREEING = 1.0  # px between the flows there and back of what the other picture surely shows
+_FURTHER, _ENOUGH = 0.03, 0.3  # of depth, by which it lies behind; share of the 3 x 3 pixels that show it
 _FAR = 2.0  # times the limit of the check, beyond which depth alone does not speak for a match
 
 
@@ -133,6 +135,59 @@ def find_occluders(
     with np.errstate(invalid="ignore"):
         occluder[near] = found.in_front & (found.depths[0] * furthest[near] < 1 - _NEARER)
     return occluder
+
+
+def depth_shown(
+    forward: NDArray[np.float32], backward: NDArray[np.float32], views: tuple[View, View]
+) -> NDArray[np.float64]:
+    """(H2, W2): depth in the second camera of what its picture shows; NaN where both flows disagree."""
+    height, width = backward.shape[:2]
+    known = forward_backward_error(backward, forward) < _AGREEING
+    pixels = pixel_grid(width, height)[known]
+    found = triangulate(*views, pixels + backward[known], pixels)
+    depth = np.full((height, width), np.nan)
+    depth[known] = np.where(found.in_front, found.depths[1], np.nan)
+    return depth
+
+
+def find_refuted(
+    inverse: NDArray[np.float32],
+    forward: NDArray[np.float32],
+    backward: NDArray[np.float32],
+    views: tuple[View, View],
+) -> NDArray[np.bool_]:
+    """Pixels whose depth cannot be: the other picture shows what lies behind it, all around its place.
+
+    What is hidden lies behind something; what the other camera looks through is not there.
+
+    Parameters
+    ----------
+    inverse : (H, W) float32
+        Inverse depth of the first picture, NaN where unknown.
+    forward, backward : (H, W, 2) and (H2, W2, 2) float32
+        Flows between the pictures.
+    views : pair of View
+        The cameras of the two pictures, pinhole.
+
+    Returns
+    -------
+    (H, W) bool
+    """
+    import cv2
+
+    shown = depth_shown(forward, backward, views).astype(np.float32)
+    nearest = cv2.erode(np.nan_to_num(shown, nan=np.inf), np.ones((3, 3), np.uint8))
+    enough = cv2.blur(np.isfinite(shown).astype(np.float32), (3, 3)) > _ENOUGH
+    height, width = inverse.shape
+    here = pixel_grid(width, height)
+    there = np.rint(np.nan_to_num(here + static_flow(*views, inverse), nan=-1)).astype(np.intp)
+    inside = ((there >= 0) & (there < (shown.shape[1], shown.shape[0]))).all(axis=2)
+    row, column = (np.where(inside, there[..., i], 0) for i in (1, 0))
+    pose = relative_pose(*views)
+    toward = pose[2, :3] @ np.linalg.inv(views[0].camera.K)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        depth = (here @ toward[:2] + toward[2]) / inverse + pose[2, 3]
+        return np.asarray(inside & enough[row, column] & (nearest[row, column] > depth * (1 + _FURTHER)))
 
 
 def _depth_step(

@@ -106,12 +106,18 @@ def match(
     offered = checked_proposals(proposals, pictures[0].shape)
     *_, matches = run_passes(pictures, geometry, config, reestimate, progress, start, both, offered)
     flows = matches.flows if not config.polish else _polished(pictures, matches, both)
-    errors = (forward_backward_error(flows[0], flows[1]), forward_backward_error(flows[1], flows[0]))
+    # smooth flows agree more easily than matches do
+    rough, fine = _errors(matches.flows), _errors(flows)
     forward, backward = (
-        Flow(flows[i], _confidence(errors[i], matches.costs[i], matches.textures[i], matches.geometry, i))
+        Flow(
+            flows[i],
+            _confidence(
+                np.maximum(rough[i], fine[i]), matches.costs[i], matches.textures[i], matches.geometry, i
+            ),
+        )
         for i in range(2)
     )
-    return Match(forward, backward, errors[0] > OCCLUDED, matches.geometry, *matches.transforms)
+    return Match(forward, backward, fine[0] > OCCLUDED, matches.geometry, *matches.transforms)
 
 
 def _polished(pictures: tuple[Floats, Floats], matches: Matches, both: bool) -> tuple[Floats, Floats]:
@@ -120,14 +126,20 @@ def _polished(pictures: tuple[Floats, Floats], matches: Matches, both: bool) -> 
     for i in range(2 if both else 1):
         source, target, flow = matches.transforms[i](pictures[i]), pictures[1 - i], matches.flows[i]
         if matches.geometry is None:
-            error = forward_backward_error(flow, matches.flows[1 - i])
-            confidence = _confidence(error, matches.costs[i], matches.textures[i], None, i)
-            polished[i] = polish_optical(source, target, flow, confidence)
+            # without a look at the way back, which may be coarse: the way there stays the same
+            likely = _confidence(
+                np.zeros_like(matches.costs[i]), matches.costs[i], matches.textures[i], None, i
+            )
+            polished[i] = polish_optical(source, target, flow, likely)
         else:
             known = matches.geometry.infinity is not None
             F = matches.geometry.F.T if i else matches.geometry.F
             polished[i] = polish_stereo(source, target, flow, F if known else None)
     return polished[0], polished[1]
+
+
+def _errors(flows: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    return forward_backward_error(flows[0], flows[1]), forward_backward_error(flows[1], flows[0])
 
 
 def _geometry_of_views(pictures: tuple[Floats, Floats], views: tuple[View, View]) -> PairGeometry:

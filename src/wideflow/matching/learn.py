@@ -1,38 +1,30 @@
-"""What the matches so far tell about the rest of a match: colours, candidates, plain areas, slants."""
+"""What the matches so far tell about the rest of a match: colours, candidates, slants, planes."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from wideflow.config import MatchConfig, PassesConfig
+from wideflow.config import MatchConfig
 from wideflow.descriptors.daisy import texture
 from wideflow.geometry import forward_backward_error
 from wideflow.geometry.planes import Planes, find_planes
-from wideflow.matching import pmbp
 from wideflow.matching.colour import fit_colour_transform
 from wideflow.matching.level import Level
 from wideflow.matching.particles import Direction, exchange
-from wideflow.matching.propagate import terms
-from wideflow.matching.settle import surroundings
 from wideflow.matching.slant import Slant, fit_slant
 
-_FAR = 10.0  # px of a level: most that a match is taken to differ from its surroundings
 _SAMPLE = 6_000  # matches that a colour transform is fitted to
 _AGREE = 2.0  # px of a level: directions that differ by less are taken for true
 _SURE = 1.0  # px of a level: and to be matches that planes are fitted to
 _PLAIN = 0.2  # texture at which a pixel tells half as much of a slanted surface
 
 
-def learn(
-    level: Level, directions: tuple[Direction, ...], passes: PassesConfig, config: MatchConfig
-) -> list[Slant] | None:
-    """What the matches so far tell: colours, each other's candidates, plain areas, slanted surfaces."""
+def learn(level: Level, directions: tuple[Direction, ...], config: MatchConfig) -> list[Slant] | None:
+    """What the matches so far tell: colours, each other's candidates, slanted surfaces."""
     if config.colour_transform:
         _fit_colours(level, directions, config.colour_degree)
     if config.exchange:
         exchange(directions)
-    if config.weight_settle > 0 and level.geometry is None:
-        _settle(level, directions, passes, config)
     return _fit_slants(level, directions) if config.slanted and level.geometry is not None else None
 
 
@@ -45,24 +37,6 @@ def _fit_colours(level: Level, directions: tuple[Direction, ...], degree: int) -
         target = np.rint(np.stack([x, y], axis=-1) + direction.best[y, x]).astype(np.int64)
         other = level.pictures[1 - i][target[:, 1], target[:, 0]]
         direction.transform = fit_colour_transform(level.pictures[i][y, x], other, degree)
-
-
-def _settle(
-    level: Level, directions: tuple[Direction, ...], passes: PassesConfig, config: MatchConfig
-) -> None:
-    """Let the surroundings decide where a pixel's own match is hardly better than theirs."""
-    for i, direction in enumerate(directions):
-        best = np.ascontiguousarray(direction.best)
-        agreed = forward_backward_error(best, directions[1 - i].best) < _AGREE
-        others, leans = surroundings(level.pictures[i], best, agreed)
-        costs = np.empty((*best.shape[:2], 2), np.float32)
-        both = np.stack([best, others], axis=2)
-        source, target, colours, F, weights = terms(level, i, direction, passes, config)
-        pmbp.evaluate(source, target, colours, F, both, costs, weights)
-        far = np.minimum(np.linalg.norm(others - best, axis=2), _FAR)
-        taken = costs[:, :, 1] < costs[:, :, 0] + config.weight_settle * leans * far
-        direction.flow[taken, 0] = others[taken]
-        direction.costs[taken, 0] = costs[taken, 1]
 
 
 def _fit_slants(level: Level, directions: tuple[Direction, ...]) -> list[Slant]:

@@ -163,7 +163,7 @@ def _run_level(
         if ended and last:
             return None, None
         if coarsest or ended:
-            slants = learn(level, directions, passes, config)
+            slants = learn(level, directions, config)
             if level.geometry is not None and config.planes and len(directions) == 2:
                 planes = level_planes(level, directions, config)
             if slants is not None and not ended:

@@ -150,12 +150,11 @@ def _followed(pair: _Pair, flow: Floats, confidence: Floats) -> Floats:
     sizes = _sizes(pair, _SMOOTH)
     shape = pair.resized(sizes[0]).first.shape
     weight = confidence**2 + np.float32(1e-4)
-    # cv2.resize alone: the weighted flow is scaled with its weight
     sums, weights = (
         cv2.GaussianBlur(cv2.resize(each, shape[::-1], interpolation=cv2.INTER_AREA), (0, 0), _WIDE)
         for each in (flow * weight[..., None], weight)
     )
-    scale = np.float32([shape[1] / flow.shape[1], shape[0] / flow.shape[0]])
+    scale = np.array([shape[1] / flow.shape[1], shape[0] / flow.shape[0]], np.float32)
     found = sums / weights[..., None] * scale
     for share in sizes:
         small = pair.resized(share)
@@ -194,7 +193,7 @@ def _resized(flow: Floats, shape: tuple[int, ...]) -> Floats:
         return flow
     shrinks = height < flow.shape[0]
     resized = cv2.resize(flow, (width, height), interpolation=cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR)
-    return resized * np.float32([width / flow.shape[1], height / flow.shape[0]])
+    return resized * np.array([width / flow.shape[1], height / flow.shape[0]], np.float32)
 
 
 def _padded(array: Floats, shape: tuple[int, int]) -> Floats:

@@ -13,11 +13,11 @@ VERSIONS = {
     "check": 2,
     "calibration": 6,
     "pictures": 1,
-    "match": 3,
+    "match": 4,
     "evidence": 2,
     "fill": 4,
-    "refine": 1,
-    "lift": 5,
+    "refine": 2,
+    "lift": 6,
     "steady": 2,
 }
 

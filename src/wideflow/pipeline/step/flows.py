@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from wideflow.config import FillConfig, MatchConfig
 from wideflow.errors import NothingInCommonError
-from wideflow.filling import extend_planes, fill, find_occluded, find_occluders, find_shown
+from wideflow.filling import extend_planes, fill, find_occluded, find_occluders, find_refuted, find_shown
 from wideflow.geometry import static_flow
 from wideflow.lift import static_chance
 from wideflow.matching import Match, Proposal, match
@@ -37,6 +38,14 @@ def match_stereo(
 ) -> MatchedFlow:
     """From A to B at one moment; where the world stands still, depth over time proposes."""
     return match_pair(config, pictures.a, pictures.b, cameras.views, _static(cameras.views, over_time))
+
+
+def refute(matched: MatchedFlow, cameras: RigFrame, over_time: DepthOverTime) -> DepthOverTime:
+    """Depth over time without what B looks through: that moves, however still it seems to stand in A."""
+    if not over_time.known:
+        return over_time
+    refuted = find_refuted(over_time.inverse, matched.uv, matched.back, cameras.views)
+    return replace(over_time, unlike=np.where(refuted, np.float32(np.nan), over_time.unlike))
 
 
 def match_optical_a(config: MatchConfig, now: Pictures, after: Pictures) -> MatchedFlow:

@@ -13,7 +13,7 @@ from wideflow.types import RigFrame
 
 # Pictures, cameras, lenses and the match of the pair serve both views, and are only turned round.
 _OTHER = {"optical_a": "optical_b", "optical_b": "optical_a"}
-_OWN = ("over_time", "stereo", "refined", "around", "moment")
+_OWN = ("over_time", "believed", "stereo", "refined", "around", "moment")
 
 
 def mirror(stage: Stage) -> Stage:

@@ -15,6 +15,7 @@ from wideflow.pipeline.step.flows import (
     match_optical_a,
     match_optical_b,
     match_stereo,
+    refute,
 )
 from wideflow.pipeline.step.lifting import lift_last, lift_step, refine_step, steady_moment
 from wideflow.pipeline.step.mirror import mirror
@@ -75,9 +76,18 @@ _OF_A = (
         doing="matching stereo",
     ),
     Stage(
+        "believed",
+        refute,
+        (Need("match_stereo"), Need("cameras"), Need("over_time")),
+        DepthOverTime,
+        VERSIONS["lift"],
+        kept="",
+        clock="evidence",
+    ),
+    Stage(
         "stereo",
         fill_stereo,
-        (Need("match_stereo"), _NOW, Need("lenses"), Need("cameras"), Need("over_time")),
+        (Need("match_stereo"), _NOW, Need("lenses"), Need("cameras"), Need("believed")),
         FilledFlow,
         VERSIONS["fill"],
         settings="fill",
@@ -160,7 +170,7 @@ _OF_A = (
             Need("stereo"),
             Need("optical_b"),
             Need("refined"),
-            Need("over_time"),
+            Need("believed"),
         ),
         SceneFlow,
         VERSIONS["lift"],
@@ -173,7 +183,7 @@ _OF_A = (
     Stage(
         "last",
         lift_last,
-        (_NOW, Need("cameras"), Need("lenses"), Need("doubt"), Need("stereo"), Need("over_time")),
+        (_NOW, Need("cameras"), Need("lenses"), Need("doubt"), Need("stereo"), Need("believed")),
         LastMoment,
         VERSIONS["lift"],
         at="last",
@@ -197,7 +207,7 @@ _OF_A = (
         doing="steadying",
     ),
 )
-_OF_B = ("over_time", "stereo", "refined", "step", "last", "steady")
+_OF_B = ("over_time", "believed", "stereo", "refined", "step", "last", "steady")
 # what all stages of a slot give that others need
 _IN_COMMON = {"moment": FoundDepth, "moment_b": FoundDepth}
 STAGES = (*_OF_A, *(mirror(stage) for stage in _OF_A if stage.name in _OF_B))
