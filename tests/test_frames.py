@@ -132,7 +132,10 @@ def test_frames_are_a_run_of_two_moments(tiny: HandheldScene, tmp_path: Path) ->
             shutil.copy(paths(tiny)[2 * t + camera], tmp_path / name / f"{t}.png")
     # the clip of two moments is too short to speak for or against its rig
     words = [str(tmp_path / "a"), str(tmp_path / "b"), "--fps", "10", "--offset", "0", "--no-report"]
-    known = ["--rig", str(tmp_path / "rig.json"), "-q"]
+    for name in ("stereo/000001", "optical_b/000000"):  # voices that are wrong, to be heard by both
+        (tmp_path / "flows" / name).parent.mkdir(parents=True)
+        wideflow.write_flow(tmp_path / "flows" / f"{name}.flo", np.full((72, 128, 2), 2, np.float32))
+    known = ["--rig", str(tmp_path / "rig.json"), "--proposals", str(tmp_path / "flows"), "-q"]
     assert main(["run", *words, *known, "--anyway", "-o", str(tmp_path / "run")]) in (0, 3)
     assert main(["frames", *paths(tiny), *known, "-o", str(tmp_path / "frames")]) in (0, 3)
     one, two = Result(tmp_path / "run"), Result(tmp_path / "frames")
@@ -187,6 +190,7 @@ def test_bad_arguments_are_one_sentence(
         ([*paths(scene)[:3], str(tmp_path / "no.png"), "--rig", rig, "-o", str(tmp_path / "o")], "no.png"),
         ([*paths(scene), "--rig", str(tmp_path / "late.json"), "-o", str(tmp_path / "o")], "no frame 0"),
         ([*paths(scene), "--rig", str(tmp_path / "no.json"), "-o", str(tmp_path / "o")], "no.json"),
+        ([*paths(scene), "--rig", rig, "--proposals", str(tmp_path), "-o", str(tmp_path / "o")], "holds no"),
     ):
         assert main(["frames", *arguments]) == 2
         message = capsys.readouterr().err

@@ -12,6 +12,7 @@ from wideflow.pipeline.step import order
 from wideflow.pipeline.step.in_memory import StagesInMemory
 from wideflow.pipeline.step.order import SOURCES, STAGE, STAGES
 from wideflow.pipeline.step.stage import Need, Stage
+from wideflow.pipeline.step.voices import FlowFiles
 from wideflow.pipeline.tasks.plan import Plan, Task
 from wideflow.storage.schema import OF_B
 from wideflow.types import Camera, Rig, RigFrame, View
@@ -38,6 +39,14 @@ def test_every_stage_gets_what_it_declares_from_stages_before_it() -> None:
         assert len(parameters) == bool(stage.settings) + len(stage.needs), stage.name
         assert not stage.settings or hasattr(Config(), stage.settings)
         known |= {stage.name, stage.slot}
+
+
+def test_a_flow_of_the_users_own_is_heard_by_its_match_alone() -> None:
+    voice = FlowFiles("flows", {"optical_a/000002.flo": "hash"})
+    asked = [task for task in plan().tasks() if plan().key(task) != plan(voice=voice).key(task)]
+    assert [task for task in asked if task.name.startswith("match")] == [Task("match_optical_a", 2)]
+    assert not changed(plan(voice=voice), plan(voice=replace(voice, folder="elsewhere")))
+    assert changed(plan(voice=voice), plan(voice=FlowFiles("flows", {"optical_a/000002.flo": "other"})))
 
 
 @pytest.mark.parametrize("moments", [2, 3, 5])

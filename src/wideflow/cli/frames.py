@@ -26,6 +26,12 @@ def run(
     b1: Annotated[Path, Argument(metavar="B1", help="Camera B at the second moment.")],
     rig: Annotated[Path, Option(help="Cameras of both moments, frames 0 and 1; one frame if they stand.")],
     out: Annotated[Path, Option("--out", "-o", help="Folder for result.zarr, rig.json and timings.json.")],
+    proposals: Annotated[
+        Path | None,
+        Option(
+            help="Flows of your own to propose: a folder as export --to flo writes it, or a network.onnx."
+        ),
+    ] = None,
     config: ConfigFile = None,
     settings: Settings = None,
     preset: Preset = "default",
@@ -55,8 +61,11 @@ def run(
         from wideflow.pipeline import compute_step
         from wideflow.pipeline.conclude import conclude
         from wideflow.pipeline.outputs import write_step
+        from wideflow.pipeline.step.undistort import ideal_rig
+        from wideflow.pipeline.step.voices import open_voice
 
-        step = compute_step(pictures, (cameras.frame(0), cameras.frame(1)), stages, progress)
+        voice = None if proposals is None else open_voice(proposals, ideal_rig(cameras).cameras, 2)
+        step = compute_step(pictures, (cameras.frame(0), cameras.frame(1)), stages, progress, voice)
     write_step(out, step)
     counts = {"asked": 2, "filmed": 2, "placed": 2, "unmatched": 0}
     result = conclude(out, {"inputs": {"a": a0.name, "b": b0.name}, "moments": counts})

@@ -37,6 +37,9 @@ def run(
     fill: Annotated[
         bool, Option("--fill", help="Complete the flow where it is occluded or mismatched.")
     ] = False,
+    proposal: Annotated[
+        Path | None, Option(help="Flow of your own to propose: .flo, KITTI's .png, or a network.onnx.")
+    ] = None,
     config: ConfigFile = None,
     settings: Settings = None,
     preset: Preset = "default",
@@ -78,8 +81,10 @@ def run(
     with show_progress(quiet) as progress:
         progress(0, 1, "matching (the first run compiles for about half a minute)")
         from wideflow.matching import match
+        from wideflow.pipeline.step.voices import one_flow
 
-        found = match(pictures[0], pictures[1], kind, views, matching, progress)
+        offered = [] if proposal is None else one_flow(proposal, *pictures)
+        found = match(pictures[0], pictures[1], kind, views, matching, progress, proposals=offered)
     flow, occluded = found.forward, found.occluded | ~known
     if fill:
         from wideflow.geometry.picture import checked_picture

@@ -60,6 +60,12 @@ def run(
     view: Annotated[
         str, Option(metavar="a|both", help="Depth and motion of A's pictures, or of those of both cameras.")
     ] = "a",
+    proposals: Annotated[
+        Path | None,
+        Option(
+            help="Flows of your own to propose: a folder as export --to flo writes it, or a network.onnx."
+        ),
+    ] = None,
     discard_work: Annotated[
         bool, Option("--discard-work", help="Remove OUT/work at the end: only resuming needs it.")
     ] = False,
@@ -108,7 +114,7 @@ def run(
         from wideflow.pipeline.job import Job
         from wideflow.pipeline.run import run_job
 
-        more = tuple(keep or ()), view, discard_work
+        more = tuple(keep or ()), view, proposals, discard_work
         job = Job(first, second, out, stages, chosen, size, lenses, known, offset, scale, fps, anyway, *more)
         result = run_job(job, workers, cluster, report, progress)
     if not quiet:

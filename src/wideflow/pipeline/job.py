@@ -42,6 +42,8 @@ class Job:
         Arrays to store beside those of every result, names of `schema.OPTIONAL`.
     view : str
         Whose pictures get depth and motion, one of `VIEWS`.
+    proposals : path, optional
+        Folder of flows, or an ONNX file, that propose to the matches.
     discard_work : bool
         Remove at the end what only a run that goes on needs.
     """
@@ -60,4 +62,5 @@ class Job:
     anyway: bool = False
     keep: tuple[str, ...] = ()
     view: str = "a"
+    proposals: Path | None = None
     discard_work: bool = False

@@ -57,6 +57,7 @@ def run(
     anyway: bool = False,
     keep: tuple[str, ...] = (),
     view: str = "a",
+    proposals: str | os.PathLike[str] | None = None,
     discard_work: bool = False,
     report: bool = True,
     progress: Progress = silent,
@@ -99,6 +100,9 @@ def run(
         "colour_transform". What the result in ``out`` has of them already is kept too.
     view : str
         "both" gives depth and motion of B's pictures too, which ``Result(out, view="b")`` reads.
+    proposals : path, optional
+        Flows of your own that propose to the matches: a folder named as ``wideflow export --to flo`` writes
+        it, of which any file may be missing, or an ONNX model (extra ``onnx``).
     discard_work : bool
         Remove at the end what only a run that goes on, or one with other settings, needs.
     report : bool
@@ -133,6 +137,7 @@ def run(
         anyway,
         keep,
         view,
+        None if proposals is None else Path(proposals),
         discard_work,
     )
     return run_job(job, workers, cluster, report, progress)

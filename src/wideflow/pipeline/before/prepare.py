@@ -13,6 +13,7 @@ from wideflow.pipeline.before.frame_choice import asked_moments, choose_pairs
 from wideflow.pipeline.before.sync_fields import described_sync
 from wideflow.pipeline.job import Job
 from wideflow.pipeline.step.undistort import ideal_rig
+from wideflow.pipeline.step.voices import open_voice
 from wideflow.pipeline.tasks.plan import Plan
 from wideflow.progress import Progress
 from wideflow.storage.lock import Claim
@@ -71,6 +72,8 @@ def make_plan(job: Job, progress: Progress, claim: Claim | None = None) -> tuple
         )
     clip = Rig(found.cameras, tuple(frame for frame in found.frames if frame.index in filmed_b))
     filmed = Rig(found.cameras, tuple(moments))
+    ideal = ideal_rig(filmed, job.size)
+    voice = None if job.proposals is None else open_voice(job.proposals, ideal.cameras, len(moments))
     plan = Plan(
         out=job.out,
         videos=(str(job.a.resolve()), str(job.b.resolve())),
@@ -78,12 +81,13 @@ def make_plan(job: Job, progress: Progress, claim: Claim | None = None) -> tuple
         contents=clips.contents,
         frames=tuple((frame.index, partner[frame.index]) for frame in moments),
         filmed=filmed,
-        rig=ideal_rig(filmed, job.size),
+        rig=ideal,
         config=job.config,
         clip=None if static else ideal_rig(clip, job.size),
         clip_b=tuple(filmed_b[frame.index] for frame in clip.frames),
         alternatives=tuple(_only(other, moments) for other in others),
         late=tuple(late[frame.index] for frame in moments),
+        voice=voice,
         keep=(*job.keep, *(OF_B if job.view == "both" else ())),
     )
     counts = {

@@ -17,6 +17,7 @@ from wideflow.lift import static_chance
 from wideflow.matching import Match, Proposal, match
 from wideflow.pipeline.step.undistort import Undistorter
 from wideflow.pipeline.step.values import FilledFlow, Floats, Mask, MatchedFlow, Pictures
+from wideflow.pipeline.step.voices import Heard
 from wideflow.types import DepthOverTime, Flow, RigFrame, View
 
 Bytes = NDArray[np.uint8]
@@ -34,10 +35,11 @@ def ideal_pictures(film: Film, lenses: Lenses) -> Pictures:
 
 
 def match_stereo(
-    config: MatchConfig, pictures: Pictures, cameras: RigFrame, over_time: DepthOverTime
+    config: MatchConfig, pictures: Pictures, cameras: RigFrame, over_time: DepthOverTime, heard: Heard
 ) -> MatchedFlow:
     """From A to B at one moment; where the world stands still, depth over time proposes."""
-    return match_pair(config, pictures.a, pictures.b, cameras.views, _static(cameras.views, over_time))
+    proposals = _static(cameras.views, over_time) + heard.proposals(pictures.a, pictures.b)
+    return match_pair(config, pictures.a, pictures.b, cameras.views, proposals)
 
 
 def refute(matched: MatchedFlow, cameras: RigFrame, over_time: DepthOverTime) -> DepthOverTime:
@@ -48,14 +50,14 @@ def refute(matched: MatchedFlow, cameras: RigFrame, over_time: DepthOverTime) ->
     return replace(over_time, unlike=np.where(refuted, np.float32(np.nan), over_time.unlike))
 
 
-def match_optical_a(config: MatchConfig, now: Pictures, after: Pictures) -> MatchedFlow:
+def match_optical_a(config: MatchConfig, now: Pictures, after: Pictures, heard: Heard) -> MatchedFlow:
     """From A at t to A at t + 1."""
-    return match_film(config, now.a, after.a)
+    return match_film(config, now.a, after.a, heard.proposals(now.a, after.a))
 
 
-def match_optical_b(config: MatchConfig, now: Pictures, after: Pictures) -> MatchedFlow:
+def match_optical_b(config: MatchConfig, now: Pictures, after: Pictures, heard: Heard) -> MatchedFlow:
     """From B at t to B at t + 1."""
-    return match_film(config, now.b, after.b)
+    return match_film(config, now.b, after.b, heard.proposals(now.b, after.b))
 
 
 def match_pair(
@@ -69,9 +71,11 @@ def match_pair(
     return kept_match(match(first, second, "stereo", views, config, proposals=proposals))
 
 
-def match_film(config: MatchConfig, first: Floats, second: Floats) -> MatchedFlow:
+def match_film(
+    config: MatchConfig, first: Floats, second: Floats, proposals: Sequence[Proposal] = ()
+) -> MatchedFlow:
     """Between two pictures of one camera; the flow back only tells what is hidden."""
-    return kept_match(match(first, second, "optical", None, config, both=False))
+    return kept_match(match(first, second, "optical", None, config, both=False, proposals=proposals))
 
 
 def fill_a(config: FillConfig, matched: MatchedFlow, pictures: Pictures, lenses: Lenses) -> FilledFlow:

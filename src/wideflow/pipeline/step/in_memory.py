@@ -17,6 +17,7 @@ from wideflow.pipeline.step.stage import compute
 from wideflow.pipeline.step.timings import Seconds, total
 from wideflow.pipeline.step.undistort import Undistorter, ideal_rig
 from wideflow.pipeline.step.values import LastMoment, Pictures, SteadyDepth
+from wideflow.pipeline.step.voices import HEARD, Function, Heard, Propose, Voice
 from wideflow.progress import Progress, silent
 from wideflow.types import Rig, RigFrame, SceneFlow
 
@@ -62,6 +63,7 @@ def scene_flow(
     rig: Rig,
     config: Config | None = None,
     progress: Progress = silent,
+    propose: Propose | None = None,
 ) -> SceneFlow:
     """Depth and 3D motion of every pixel of a picture.
 
@@ -76,13 +78,19 @@ def scene_flow(
         The default settings unless given.
     progress : callable
         Told (steps done, steps in all, what comes next).
+    propose : callable, optional
+        A flow of your own, such as a trained network's: called with two pictures, (h, w, 3) float32 in 0..1
+        as ideal cameras would have taken them, and with "stereo" or "optical"; returns the flow (h, w, 2)
+        from the first to the second in pixels, NaN where unknown, or None. The pictures decide where it is
+        taken.
 
     Raises
     ------
     InputError
         Pictures that do not fit each other or the rig, or that have nothing in common.
     """
-    return compute_step((a0, b0, a1, b1), (rig.frame(0), rig.frame(1)), config, progress).scene
+    voice = None if propose is None else Function(propose)
+    return compute_step((a0, b0, a1, b1), (rig.frame(0), rig.frame(1)), config, progress, voice).scene
 
 
 def compute_step(
@@ -90,12 +98,13 @@ def compute_step(
     frames: tuple[RigFrame, RigFrame],
     config: Config | None = None,
     progress: Progress = silent,
+    voice: Voice | None = None,
 ) -> Step:
     """`scene_flow` with all that it finds on the way; pictures in the order A, B at t, A, B at t + 1.
 
     The bits are those of a run of these two moments.
     """
-    stages = StagesInMemory([(pictures[0], pictures[1]), (pictures[2], pictures[3])], frames, config)
+    stages = StagesInMemory([(pictures[0], pictures[1]), (pictures[2], pictures[3])], frames, config, voice)
     order = kept_order(2)
     for done, (stage, t) in enumerate(order):
         progress(done, len(order), f"{stage.doing} of {'t + 1' if t else 't'}")
@@ -122,6 +131,8 @@ class StagesInMemory:
         The cameras that took them.
     config : Config, optional
         The default settings unless given.
+    voice : Voice, optional
+        Who proposes flows beside the stages.
 
     Attributes
     ----------
@@ -136,6 +147,7 @@ class StagesInMemory:
         pictures: Sequence[tuple[ArrayLike, ArrayLike]],
         frames: Sequence[RigFrame],
         config: Config | None = None,
+        voice: Voice | None = None,
     ) -> None:
         views = frames[0].views
         filmed = Rig(
@@ -145,6 +157,7 @@ class StagesInMemory:
         self.rig = ideal_rig(filmed)
         self.seconds: dict[int, Seconds] = {}
         self._config = Config() if config is None else config
+        self._voice = voice
         a, b = (Undistorter(*each) for each in zip(filmed.cameras, self.rig.cameras, strict=True))
         self._lenses = a, b
         self._film = [
@@ -173,6 +186,8 @@ class StagesInMemory:
         return gives(**{each.name: getattr(found, each.name) for each in fields(gives)})
 
     def _given(self, name: str, t: int) -> Any:
+        if name in HEARD:
+            return Heard(self._voice, HEARD[name], t)
         return {
             "film": lambda: self._film[t],
             "lenses": self._lenses,

@@ -29,6 +29,7 @@ from wideflow.pipeline.step.values import (
     RefinedFlows,
     SteadyDepth,
 )
+from wideflow.pipeline.step.voices import HEARD
 from wideflow.storage.versions import VERSIONS
 from wideflow.types import DepthOverTime, SceneFlow
 
@@ -40,6 +41,7 @@ SOURCES = (
     "doubt",  # what calibration does not know of them
     "around",  # what camera A saw before and after
     "around_b",  # and what B saw
+    *HEARD,  # flows that the user brings along
 )
 _STEADY = 2  # moments before and after that steady depth
 _NOW, _NEXT = Need("pictures"), Need("pictures", 1)
@@ -68,7 +70,7 @@ _OF_A = (
     Stage(
         "match_stereo",
         match_stereo,
-        (_NOW, Need("cameras"), Need("over_time")),
+        (_NOW, Need("cameras"), Need("over_time"), Need("heard_stereo")),
         MatchedFlow,
         VERSIONS["match"],
         settings="match",
@@ -97,7 +99,7 @@ _OF_A = (
     Stage(
         "match_optical_a",
         match_optical_a,
-        (_NOW, _NEXT),
+        (_NOW, _NEXT, Need("heard_optical_a")),
         MatchedFlow,
         VERSIONS["match"],
         settings="match",
@@ -119,7 +121,7 @@ _OF_A = (
     Stage(
         "match_optical_b",
         match_optical_b,
-        (_NOW, _NEXT),
+        (_NOW, _NEXT, Need("heard_optical_b")),
         MatchedFlow,
         VERSIONS["match"],
         settings="match",

@@ -24,6 +24,7 @@ from wideflow.pipeline.step.over_time import Surroundings, grey
 from wideflow.pipeline.step.stage import Stage, compute
 from wideflow.pipeline.step.timings import Seconds
 from wideflow.pipeline.step.undistort import Undistorter
+from wideflow.pipeline.step.voices import HEARD, Heard
 from wideflow.pipeline.tasks.plan import Plan, Task
 from wideflow.storage.packed import Arrays
 from wideflow.storage.place import Place
@@ -142,6 +143,8 @@ class _Folder:
             return _lenses(plan)
         if name == "cameras":
             return plan.rig.frames[t]
+        if name in HEARD:
+            return Heard(plan.voice, HEARD[name], t)
         if name in ("around", "around_b"):
             return _surroundings(plan, t, int(name == "around_b"))
         others = tuple(rig.frames[t] for rig in plan.alternatives)

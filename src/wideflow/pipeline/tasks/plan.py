@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from wideflow.config import Config
 from wideflow.files.fingerprint import fingerprint
 from wideflow.pipeline.step.order import SOURCES, STAGE, giver, kept_order
+from wideflow.pipeline.step.voices import HEARD, Heard, Voice
 from wideflow.storage.lock import Claim
 from wideflow.storage.schema import ARRAYS, OF_B, SLOTS, spec
 from wideflow.types import Rig, View
@@ -52,6 +53,8 @@ class Plan:
         Seconds by which B's picture of each moment was taken later than A's; none if that is not known.
     keep : tuple of str
         Arrays to store beside those of every result.
+    voice : Voice, optional
+        Who proposes flows beside the stages.
     claim : Claim, optional
         The lock of the run that this is the plan of.
     """
@@ -69,6 +72,7 @@ class Plan:
     alternatives: tuple[Rig, ...] = ()
     late: tuple[float, ...] = ()
     keep: tuple[str, ...] = ()
+    voice: Voice | None = None
     claim: Claim | None = None
 
     def __len__(self) -> int:
@@ -146,6 +150,8 @@ class Plan:
         name, t = task
         if name == "lenses":
             return fingerprint(name, self.lenses)
+        if name in HEARD:
+            return fingerprint(name, Heard(self.voice, HEARD[name], t).key)
         of_moment: dict[str, Any] = {
             "film": [self.contents, self.fps, self.frames[t]],
             "cameras": _view(self.rig, t),
