@@ -43,6 +43,10 @@ def run(
     results: Annotated[
         Path | None, Option(help="handheld, video: folder with any method's results, a folder per scene.")
     ] = None,
+    proposals: Annotated[
+        Path | None,
+        Option(help="handheld: score wideflow with these flows too; a folder per scene, as frames takes it."),
+    ] = None,
     frames: Annotated[
         str | None, Option(metavar="START:STOP", help="video: frames of A to compute; STOP is left out.")
     ] = None,
@@ -62,7 +66,7 @@ def run(
     ablation, sequence, initialisation and contamination (on handheld
     scenes); cameras (of a rig); failures (on wideflow synth --suite).
     """
-    _check(experiment, stage, methods, results)
+    _check(experiment, stage, methods, results, proposals)
     if (frames is not None or stride > 1) and (experiment != VIDEO or results is not None):
         raise InputError("--frames and --stride say what 'evaluate video' computes; leave them out here")
     stages = load_config(config, settings or (), preset)
@@ -78,11 +82,11 @@ def run(
 
             chosen = None if frames is None and stride == 1 else parse_frames(frames, stride)
             rows = evaluate_video(root, out, stages, results, chosen, progress)
-        elif methods or results is not None:
+        elif methods or results is not None or proposals is not None:
             from wideflow.evaluate.benchmark import evaluate_methods
 
             names = [name.strip() for name in methods.split(",") if name.strip()]
-            rows = evaluate_methods(root, out, stages, names, results, progress)
+            rows = evaluate_methods(root, out, stages, names, results, progress, proposals)
         elif experiment in DATASETS:
             from wideflow.evaluate.run_dataset import evaluate_dataset
 
@@ -94,17 +98,18 @@ def run(
     _report(experiment, out, rows, before, quiet)
 
 
-def _check(experiment: str, stage: str, methods: str, results: Path | None) -> None:
+def _check(experiment: str, stage: str, methods: str, results: Path | None, proposals: Path | None) -> None:
     """Refuse what does not go together before anything is computed."""
     every = (*DATASETS, VIDEO, *EXPERIMENTS)
     if experiment not in every:
         raise InputError(f"there is no experiment '{experiment}'; there are {', '.join(every)}")
     if stage not in ("match", "fill", "refine", "all"):
         raise InputError(f"there is no stage '{stage}'; there are match, fill, refine and all")
-    if stage != "all" and (methods or results or experiment not in DATASETS + STAGED):
+    if stage != "all" and (methods or results or proposals or experiment not in DATASETS + STAGED):
         raise InputError(f"--stage goes with a data set, {' and '.join(STAGED)} only")
-    if methods and experiment != "handheld":
-        raise InputError(f"--methods goes with handheld, not with {experiment}")
+    for option, given in (("--methods", methods), ("--proposals", proposals)):
+        if given and experiment != "handheld":
+            raise InputError(f"{option} goes with handheld, not with {experiment}")
     if results and experiment not in ("handheld", VIDEO):
         raise InputError(f"--results goes with handheld and video, not with {experiment}")
 

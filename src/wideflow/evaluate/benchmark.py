@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from wideflow.config import Config
 from wideflow.evaluate.datasets.handheld import handheld_samples
-from wideflow.evaluate.methods import Method, method, stored, with_depth
+from wideflow.evaluate.methods import Method, method, stored, with_depth, with_proposals
 from wideflow.evaluate.panels import panels
 from wideflow.evaluate.run_dataset import mean_rows, write_headlines
 from wideflow.evaluate.score_sample import score_sample
@@ -23,6 +23,7 @@ def evaluate_methods(
     names: Sequence[str] = (),
     results: AnyPath | None = None,
     progress: Progress = silent,
+    proposals: AnyPath | None = None,
 ) -> list[Row]:
     """Score methods on every time step of the handheld scenes below ``root``.
 
@@ -40,10 +41,14 @@ def evaluate_methods(
         Folder with a folder per scene of anyone's results, named after it.
     progress : callable
         Told (steps done, steps in all, what comes next).
+    proposals : path, optional
+        Folder with a folder per scene of flows that are proposed to our method: a method of its own.
     """
     methods: list[tuple[str, Method]] = [(name, method(name, config)) for name in names]
     if results is not None:
         methods.append(("results", stored(results)))
+    if proposals is not None:
+        methods.append(("proposals", with_proposals(config, proposals)))
     sources = handheld_samples(root)
     folder = open_folder(out)
     rows: list[Row] = []

@@ -21,6 +21,7 @@ from wideflow.files import read_flow
 from wideflow.files.disk import AnyPath
 from wideflow.geometry import pixel_grid
 from wideflow.lift import MatchEvidence, lift_stereo
+from wideflow.pipeline.step.voices import open_voice
 from wideflow.storage.result import Result
 
 Grey = NDArray[np.uint8]
@@ -32,6 +33,20 @@ _ROOM = 0.1  # added to the range of true disparities on both sides
 def wideflow(config: Config) -> Method:
     """The whole method of this package."""
     return lambda sample: replace(run_stages(sample, config, "refine")[0], stage="wideflow")
+
+
+def with_proposals(config: Config, flows: AnyPath) -> Method:
+    """Ours, with flows proposed that lie in files, a folder per scene, named as for `wideflow frames`."""
+    folder = require_folder(flows, "a folder of flows for each scene")
+
+    def run(sample: Sample) -> StageResult:
+        views = sample.frames[0].views
+        cameras = views[0].camera, views[1].camera
+        voice = open_voice(folder / sample.name.partition(" ")[0], cameras, 2)
+        found = run_stages(sample, config, "refine", voice)[0]
+        return replace(found, stage=f"wideflow with {folder.resolve().name}")
+
+    return run
 
 
 def dis(sample: Sample) -> StageResult:

@@ -15,6 +15,7 @@ from wideflow.pipeline.step.in_memory import StagesInMemory
 from wideflow.pipeline.step.lifting import first_loop
 from wideflow.pipeline.step.timings import Seconds, clock, total
 from wideflow.pipeline.step.values import FilledFlow, MatchedFlow
+from wideflow.pipeline.step.voices import Voice
 from wideflow.types import SceneFlow
 
 MEASURED = ("match", "fill", "refine")
@@ -47,7 +48,9 @@ class StageResult:
     seconds: float = 0.0
 
 
-def run_stages(sample: Sample, config: Config, stage: str = "all") -> list[StageResult]:
+def run_stages(
+    sample: Sample, config: Config, stage: str = "all", voice: Voice | None = None
+) -> list[StageResult]:
     """Results of every stage up to ``stage``, or of ``stage`` alone.
 
     Parameters
@@ -58,11 +61,13 @@ def run_stages(sample: Sample, config: Config, stage: str = "all") -> list[Stage
         Settings of all stages.
     stage : "match", "fill", "refine" or "all"
         Which results are wanted; what comes before is computed all the same.
+    voice : Voice, optional
+        Who proposes flows to the matches of a step.
     """
     if stage not in (*MEASURED, "all"):
         raise InputError(f"there is no stage '{stage}'; there are {', '.join(MEASURED)} and all")
     if sample.is_step:
-        results = step_results(step_in_memory(sample, config), config, stage)
+        results = step_results(step_in_memory(sample, config, voice), config, stage)
     elif stage == "refine":
         raise InputError(
             f"'{sample.name}' is a pair, and refinement needs four pictures; choose --stage match or fill"
@@ -102,10 +107,10 @@ def _pair_result(stage: str, kind: str, uv: Field, occluded: Mask, seconds: Seco
     return StageResult(stage, optical=uv, occluded=occluded, seconds=spent)
 
 
-def step_in_memory(sample: Sample, config: Config) -> StagesInMemory:
+def step_in_memory(sample: Sample, config: Config, voice: Voice | None = None) -> StagesInMemory:
     """The pipeline's own stages on the four pictures of a sample."""
     a, b, a_next, b_next = sample.pictures
-    return StagesInMemory([(a, b), (a_next, b_next)], sample.frames, config)
+    return StagesInMemory([(a, b), (a_next, b_next)], sample.frames, config, voice)
 
 
 def step_results(stages: StagesInMemory, config: Config, stage: str = "all") -> list[StageResult]:

@@ -122,7 +122,7 @@ class Network:
                 f"the last output of '{self.path}' has shape {found.shape}, not (1, 2, height, width); "
                 "export the network with its flow as the last output"
             )
-        return _flow_between(found[0].transpose(1, 2, 0), first.shape, second.shape)
+        return flow_between(found[0].transpose(1, 2, 0), first.shape, second.shape)
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ def _size(wanted: list[Any], shape: tuple[int, ...]) -> tuple[int, int]:
     return height, width
 
 
-def _flow_between(flow: Floats, source: tuple[int, ...], target: tuple[int, ...]) -> Floats:
+def flow_between(flow: Floats, source: tuple[int, ...], target: tuple[int, ...]) -> Floats:
     """A flow of two pictures that were resized to one size, for the pictures as they were."""
     height, width = flow.shape[:2]
     rows, columns = source[:2]
