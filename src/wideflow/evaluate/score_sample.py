@@ -20,10 +20,12 @@ from wideflow.evaluate.run_stages import StageResult
 # name of a column: what it says
 COLUMNS = {
     "stereo_bad3": "per cent of the pixels that B sees whose stereo flow is wrong by more than 3 px",
+    "stereo_bad1": "wrong by more than 1 px",
     "stereo_mean": "their mean error, px",
     "stereo_bad3_all": "the same share over all pixels with truth",
     "optical_bad3": "per cent of the pixels that A still sees whose optical flow is wrong by more than 3 px",
     "optical_mean": "their mean error, px",
+    "optical_median": "their median error, px",
     "optical_bad3_all": "the same share over all pixels with truth",
     "occluded_f1": "how well the hidden pixels are found: F1, per cent (more is better)",
     "mae_d": "the paper's MAE of the stereo flow's length over visible pixels, px",
@@ -91,6 +93,10 @@ def score_sample(sample: Sample, result: StageResult, kitti: bool = False) -> di
         flow_error = flow_scores(flow, truth, sample.seen(name))
         row |= {f"{name}_bad3": flow_error.visible.bad[3], f"{name}_mean": flow_error.visible.mean}
         row[f"{name}_bad3_all"] = flow_error.all.bad[3]
+        if name == "stereo":
+            row["stereo_bad1"] = flow_error.visible.bad[1]
+        else:
+            row["optical_median"] = flow_error.visible.median
         if flow_error.all.density < 100:
             row["density"] = min(row.get("density", 100.0), flow_error.all.density)
     if result.occluded is not None:

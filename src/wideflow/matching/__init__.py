@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import cv2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -12,6 +13,7 @@ from wideflow.config import MatchConfig
 from wideflow.errors import InputError
 from wideflow.geometry import PairGeometry, forward_backward_error, pixel_grid
 from wideflow.geometry.picture import checked_picture
+from wideflow.geometry.pyramid import resized_flow, scale_between, shrunk
 from wideflow.matching.colour import ColourTransform
 from wideflow.matching.fundamental import estimate_geometry, reestimate_geometry
 from wideflow.matching.passes import Matches, run_passes
@@ -121,21 +123,38 @@ def match(
 
 
 def _polished(pictures: tuple[Floats, Floats], matches: Matches, both: bool) -> tuple[Floats, Floats]:
-    """Both flows below the pixel; the one back as it is unless it is as fine as the other."""
-    polished = list(matches.flows)
-    for i in range(2 if both else 1):
-        source, target, flow = matches.transforms[i](pictures[i]), pictures[1 - i], matches.flows[i]
-        if matches.geometry is None:
-            # without a look at the way back, which may be coarse: the way there stays the same
-            likely = _confidence(
-                np.zeros_like(matches.costs[i]), matches.costs[i], matches.textures[i], None, i
-            )
-            polished[i] = polish_optical(source, target, flow, likely)
-        else:
-            known = matches.geometry.infinity is not None
-            F = matches.geometry.F.T if i else matches.geometry.F
-            polished[i] = polish_stereo(source, target, flow, F if known else None)
-    return polished[0], polished[1]
+    """Both flows below the pixel; a way back that is coarse is polished at half the size."""
+    one = _polished_flow(pictures, matches, 0)
+    if both:
+        return one, _polished_flow(pictures, matches, 1)
+    # it only tells what is hidden: of matches, which know what is small and fast, and of smooth flow, which
+    # knows what is plain, the one that agrees with the way there
+    smooth = _polished_flow((shrunk(pictures[0], 1), shrunk(pictures[1], 1)), matches, 1)
+    agrees = forward_backward_error(smooth, one) < forward_backward_error(matches.flows[1], one)
+    return one, np.where(agrees[..., None], smooth, matches.flows[1])
+
+
+def _polished_flow(pictures: tuple[Floats, Floats], matches: Matches, i: int) -> Floats:
+    """One of them, in pictures of another size if they are smaller."""
+    source, target, flow = matches.transforms[i](pictures[i]), pictures[1 - i], matches.flows[i]
+    if matches.geometry is not None:
+        known = matches.geometry.infinity is not None
+        F = matches.geometry.F.T if i else matches.geometry.F
+        return polish_stereo(source, target, flow, F if known else None)
+    # without a look at the other way, which may be coarse: this way stays the same
+    likely = _confidence(np.zeros_like(matches.costs[i]), matches.costs[i], matches.textures[i], None, i)
+    other, size = matches.flows[1 - i].shape, (source.shape[0], source.shape[1])
+    small = resized_flow(
+        flow, scale_between(flow.shape, source.shape), scale_between(other, target.shape), size
+    )
+    likely = cv2.resize(likely, source.shape[1::-1], interpolation=cv2.INTER_AREA)
+    polished = polish_optical(source, target, small, likely)
+    return resized_flow(
+        polished,
+        scale_between(source.shape, flow.shape),
+        scale_between(target.shape, other),
+        (flow.shape[0], flow.shape[1]),
+    )
 
 
 def _errors(flows: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
