@@ -1,7 +1,7 @@
 """Flows that something else than the search knows: they are offered to it, and the pictures decide.
 
 Depth over time knows where B must show what stands still. More than one may speak; at each pixel of each
-level the likeliest of them becomes a particle, and has to hold its own against the others from there on.
+level the likeliest becomes a particle, and has to hold its own against the others from there on.
 """
 
 from __future__ import annotations
@@ -80,7 +80,11 @@ def offer(
     passes: PassesConfig,
     config: MatchConfig,
 ) -> None:
-    """Let the likeliest proposal of each pixel take the place of its last particle, in both directions."""
+    """Let proposals take the place of particles, in both directions.
+
+    The likeliest plane becomes the last particle, and the likeliest of all others the one before, so that
+    neither silences the other.
+    """
     turned: Floats | None = None
     one, two = (
         scale_between(full, small.shape) for full, small in zip(voices.shapes, level.pictures, strict=True)
@@ -97,12 +101,15 @@ def offer(
             turned = inverse(_filled(best)[:, :, None], costs[..., None], level.pictures[1].shape[:2])
         elif turned is not None:
             _take(compared, turned, 0.0, best, costs)
+        known = np.isfinite(best[..., 0])
+        direction.flow[known, -min(2, direction.flow.shape[2])] = best[known]
         if voices.planes is not None:
+            best[:], costs[:] = np.nan, IMPOSSIBLE
             shapes = [picture.shape for picture in level.pictures]
             homographies = voices.planes.from_picture(i, shapes)
             _take_planes(*compared, homographies, voices.planes.supports[i], best, costs)
-        known = np.isfinite(best[..., 0])
-        direction.flow[known, -1] = best[known]
+            known = np.isfinite(best[..., 0])
+            direction.flow[known, -1] = best[known]
 
 
 def _take(compared: tuple[Any, ...], flow: Floats, held_back: float, best: Floats, costs: Floats) -> None:
