@@ -10,7 +10,7 @@ from shared_data import shared
 from wideflow.config import FillConfig
 from wideflow.errors import InputError
 from wideflow.evaluate.metrics import occlusion_scores
-from wideflow.filling import extend_planes, find_occluded, find_shown
+from wideflow.filling import extend_planes, find_occluded, find_refuted, find_shown
 from wideflow.handheld import read_handheld
 from wideflow.types import Camera, Flow, View
 
@@ -124,6 +124,16 @@ def test_what_was_mismatched_is_seen_again_once_completed(board) -> None:  # typ
     assert find_shown(wrong, flows[1], passes_for_hidden, views).mean() < 0.02
     never = FillConfig(shown_depth=0.0)
     assert not find_shown(flows[0], flows[1], passes_for_hidden, views, never).any()
+
+
+def test_a_depth_that_the_other_camera_looks_through_is_refuted(board) -> None:  # type: ignore[no-untyped-def]
+    views, _, flows, seen = board
+    depth = rendered(views[0])[1].astype(np.float32)
+    assert find_refuted(1 / depth, *flows, views).mean() < 0.02
+    nearer = find_refuted(1 / (0.85 * depth), *flows, views)  # in front of all that B shows
+    assert nearer[seen[0]].mean() > 0.9
+    assert find_refuted(1 / (1.15 * depth), *flows, views).mean() < 0.02  # behind it: it may be hidden
+    assert not find_refuted(np.full_like(depth, np.nan), *flows, views).any()
 
 
 def test_a_wall_goes_on_behind_a_board_and_the_board_does_not(board) -> None:  # type: ignore[no-untyped-def]
