@@ -108,15 +108,12 @@ def match(
     offered = checked_proposals(proposals, pictures[0].shape)
     *_, matches = run_passes(pictures, geometry, config, reestimate, progress, start, both, offered)
     flows = matches.flows if not config.polish else _polished(pictures, matches, both)
-    # smooth flows agree more easily than matches do
-    rough, fine = _errors(matches.flows), _errors(flows)
+    fine = errors = _errors(flows)
+    if matches.geometry is None:  # smooth flows agree more easily than matches do
+        rough = _errors(matches.flows)
+        errors = np.maximum(rough[0], fine[0]), np.maximum(rough[1], fine[1])
     forward, backward = (
-        Flow(
-            flows[i],
-            _confidence(
-                np.maximum(rough[i], fine[i]), matches.costs[i], matches.textures[i], matches.geometry, i
-            ),
-        )
+        Flow(flows[i], _confidence(errors[i], matches.costs[i], matches.textures[i], matches.geometry, i))
         for i in range(2)
     )
     return Match(forward, backward, fine[0] > OCCLUDED, matches.geometry, *matches.transforms)
