@@ -177,6 +177,14 @@ def test_a_start_near_the_truth_saves_the_search_and_a_coarse_way_back_keeps_the
     assert again.occluded[inside].mean() < 0.1
 
 
+def test_a_coarse_way_back_of_a_stereo_match_keeps_the_way_there() -> None:
+    views = two_views()
+    pictures = [rendered(view)[0] for view in views]
+    one, two = (wideflow.match(*pictures, views=views, config=PYRAMID, both=both) for both in (True, False))
+    assert np.array_equal(one.forward.uv, two.forward.uv)
+    assert np.median(np.linalg.norm(one.backward.uv - two.backward.uv, axis=2)) < 2
+
+
 def test_a_striped_bar_moves_with_what_is_around_it() -> None:
     larger = texture(200, 260, 1)
     larger[40:160, 100:160] = (0.5 + 0.4 * np.sin(0.7 * np.arange(60)))[:, None]

@@ -120,10 +120,12 @@ def match(
 
 
 def _polished(pictures: tuple[Floats, Floats], matches: Matches, both: bool) -> tuple[Floats, Floats]:
-    """Both flows below the pixel; a way back that is coarse is polished at half the size."""
+    """Both flows below the pixel; a way back that is coarse stays so."""
     one = _polished_flow(pictures, matches, 0)
     if both:
         return one, _polished_flow(pictures, matches, 1)
+    if matches.geometry is not None:
+        return one, matches.flows[1]
     # it only tells what is hidden: of matches, which know what is small and fast, and of smooth flow, which
     # knows what is plain, the one that agrees with the way there
     smooth = _polished_flow((shrunk(pictures[0], 1), shrunk(pictures[1], 1)), matches, 1)
