@@ -134,6 +134,11 @@ def _look(view: str) -> Any:
     return looked
 
 
+def _believe(*needs: Any) -> DepthOverTime:
+    over_time: DepthOverTime = needs[-1]
+    return replace(over_time, unlike=_values(over_time.unlike.shape, *needs))
+
+
 def _fill(config: Any, matched: MatchedFlow, pictures: Pictures, lenses: Any, *more: Any) -> FilledFlow:
     uv = _values(matched.uv.shape, matched, pictures, *more)
     return FilledFlow(uv, uv[..., 0], uv[..., 1] > 2, matched.colours)
@@ -179,6 +184,7 @@ def quick_stages(wish: Wish) -> Iterator[None]:
     functions |= dict.fromkeys(("stereo", "stereo_b", "optical_a", "optical_b"), _fill)
     for view, end in (("a", ""), ("b", "_b")):
         functions |= {f"over_time{end}": _look(view), f"refined{end}": _refine(view)}
+        functions[f"believed{end}"] = _believe
         functions[f"step{end}"] = _scene(SceneFlow, wish.lift_version, view)
         functions[f"steady{end}"] = _steady(view)
         functions[f"last{end}"] = _scene(LastMoment, wish.lift_version, view)
