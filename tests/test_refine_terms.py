@@ -216,6 +216,12 @@ def test_conductance_falls_at_edges_only() -> None:
     assert conductance(picture, 0).min() == 1
 
 
+def test_a_flow_whose_target_alone_is_resized_leads_to_the_same_place() -> None:
+    same, half = scale_between((40, 60), (40, 60)), scale_between((40, 60), (20, 30))
+    found = resized_flow(np.zeros((40, 60, 2), np.float32), same, half, (40, 60))
+    np.testing.assert_allclose(found[10, 21], [(21.5 / 2 - 0.5) - 21, (10.5 / 2 - 0.5) - 10], atol=1e-5)
+
+
 def test_resized_flow_of_an_affine_map_is_exact() -> None:
     """At half the size, the flow of y = M x between different pictures is that of the scaled map."""
     large_a, large_b, small_a, small_b = (40, 60), (50, 70), (20, 30), (25, 35)

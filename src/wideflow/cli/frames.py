@@ -8,7 +8,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from wideflow.cli.options import ConfigFile, MatchSeed, Preset, Quiet, Settings, end_with
+from wideflow.cli.options import ConfigFile, MatchSeed, Preset, Proposals, Quiet, Settings, end_with
 from wideflow.config import load_config
 from wideflow.errors import FileError
 from wideflow.progress import show_progress
@@ -26,12 +26,7 @@ def run(
     b1: Annotated[Path, Argument(metavar="B1", help="Camera B at the second moment.")],
     rig: Annotated[Path, Option(help="Cameras of both moments, frames 0 and 1; one frame if they stand.")],
     out: Annotated[Path, Option("--out", "-o", help="Folder for result.zarr, rig.json and timings.json.")],
-    proposals: Annotated[
-        Path | None,
-        Option(
-            help="Flows of your own to propose: a folder as export --to flo writes it, or a network.onnx."
-        ),
-    ] = None,
+    proposals: Proposals = None,
     config: ConfigFile = None,
     settings: Settings = None,
     preset: Preset = "default",

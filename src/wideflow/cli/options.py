@@ -28,6 +28,12 @@ Settings = Annotated[
         "--set", metavar="STAGE.KEY=VALUE", help="One setting, such as match.particles=5; may be repeated."
     ),
 ]
+Proposals = Annotated[
+    Path | None,
+    typer.Option(
+        help="Flows of your own to propose: a folder as export --to flo writes it, or a network.onnx."
+    ),
+]
 Preset = Annotated[str, typer.Option(help="Settings to start from: fast, default or paper.")]
 
 

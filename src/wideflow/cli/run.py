@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from wideflow.cli.options import ConfigFile, MatchSeed, Preset, Quiet, Settings, end_with, parse_frames, say
+from wideflow.cli.options import (
+    ConfigFile,
+    MatchSeed,
+    Preset,
+    Proposals,
+    Quiet,
+    Settings,
+    end_with,
+    parse_frames,
+    say,
+)
 from wideflow.config import load_config
 from wideflow.errors import FileError, InputError
 from wideflow.progress import show_progress
@@ -60,12 +70,7 @@ def run(
     view: Annotated[
         str, Option(metavar="a|both", help="Depth and motion of A's pictures, or of those of both cameras.")
     ] = "a",
-    proposals: Annotated[
-        Path | None,
-        Option(
-            help="Flows of your own to propose: a folder as export --to flo writes it, or a network.onnx."
-        ),
-    ] = None,
+    proposals: Proposals = None,
     discard_work: Annotated[
         bool, Option("--discard-work", help="Remove OUT/work at the end: only resuming needs it.")
     ] = False,

@@ -41,7 +41,7 @@ def resized_flow(
         Size of the source picture afterwards.
     """
     height, width = shape
-    if flow.shape[:2] == shape:
+    if flow.shape[:2] == shape and np.array_equal(target, np.eye(3)):
         return flow.copy()
     shrinks = height < flow.shape[0]
     resized = cv2.resize(flow, (width, height), interpolation=cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR)

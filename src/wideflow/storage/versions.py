@@ -15,6 +15,7 @@ VERSIONS = {
     "pictures": 1,
     "match": 4,
     "evidence": 2,
+    "refute": 1,
     "fill": 4,
     "refine": 2,
     "lift": 6,

@@ -82,7 +82,7 @@ _OF_A = (
         refute,
         (Need("match_stereo"), Need("cameras"), Need("over_time")),
         DepthOverTime,
-        VERSIONS["lift"],
+        VERSIONS["refute"],
         kept="",
         clock="evidence",
     ),

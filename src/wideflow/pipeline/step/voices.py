@@ -22,6 +22,7 @@ from wideflow.files import read_flow
 from wideflow.files.disk import AnyPath
 from wideflow.files.fingerprint import content_hash
 from wideflow.geometry.picture import checked_picture
+from wideflow.geometry.pyramid import resized_flow, scale_between
 from wideflow.matching import Proposal
 from wideflow.types import Camera
 
@@ -122,7 +123,7 @@ class Network:
                 f"the last output of '{self.path}' has shape {found.shape}, not (1, 2, height, width); "
                 "export the network with its flow as the last output"
             )
-        return flow_between(found[0].transpose(1, 2, 0), first.shape, second.shape)
+        return between(np.ascontiguousarray(found[0].transpose(1, 2, 0)), first.shape, second.shape)
 
 
 @dataclass(frozen=True)
@@ -226,13 +227,7 @@ def _size(wanted: list[Any], shape: tuple[int, ...]) -> tuple[int, int]:
     return height, width
 
 
-def flow_between(flow: Floats, source: tuple[int, ...], target: tuple[int, ...]) -> Floats:
+def between(flow: Floats, source: tuple[int, ...], target: tuple[int, ...]) -> Floats:
     """A flow of two pictures that were resized to one size, for the pictures as they were."""
-    height, width = flow.shape[:2]
-    rows, columns = source[:2]
-    large = cv2.resize(flow, (columns, rows), interpolation=cv2.INTER_LINEAR)
-    y, x = (np.arange(n, dtype=np.float32) for n in (rows, columns))
-    # borders to borders: from the source to the network's pixels, along its flow, on to the target
-    there_x = ((x + 0.5) * (width / columns) + large[..., 0]) * (target[1] / width) - 0.5 - x
-    there_y = ((y[:, None] + 0.5) * (height / rows) + large[..., 1]) * (target[0] / height) - 0.5 - y[:, None]
-    return np.stack([there_x, there_y], axis=-1).astype(np.float32)
+    to_source, to_target = (scale_between(flow.shape, shape) for shape in (source, target))
+    return resized_flow(flow, to_source, to_target, (source[0], source[1]))
