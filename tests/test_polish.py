@@ -7,7 +7,7 @@ import pytest
 
 from matching_scenes import end_point_error, rendered, stays_inside, stereo_truth, two_views, warped_pair
 from wideflow.geometry import fundamental_matrix, pixel_grid
-from wideflow.matching.polish import polish_optical, polish_stereo
+from wideflow.matching.polish import polish_once, polish_optical, polish_stereo
 
 
 def turning(grid: np.ndarray) -> np.ndarray:
@@ -26,6 +26,15 @@ def test_whole_pixels_become_the_motion_itself() -> None:
     inside = stays_inside(uv, (160, 120), 6)
     assert np.median(end_point_error(to_whole_pixels(uv), uv)[inside]) > 0.3
     assert np.median(end_point_error(found, uv)[inside]) < 0.06
+
+
+def test_one_call_halves_what_is_left() -> None:
+    first, second, uv = warped_pair(turning)
+    inside = stays_inside(uv, (160, 120), 6)
+    off = (uv + np.random.default_rng(0).normal(0, 0.15, uv.shape)).astype(np.float32)
+    found = polish_once(first, second, off)
+    before, after = (np.median(end_point_error(flow, uv)[inside]) for flow in (off, found))
+    assert after < before / 2
 
 
 def test_wrong_matches_that_know_they_are_wrong_give_way() -> None:

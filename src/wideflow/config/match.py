@@ -41,6 +41,9 @@ class PassesConfig(Stage):
     final: LevelPasses = setting(
         LevelPasses((2, 1), (0.0, 0.3), 2), "on the last level, that of the pictures"
     )
+    full_size: bool = setting(
+        True, "match at the size of the pictures; else the level before is the last, and polish does the rest"
+    )
     weight_colour_first: float = setting(
         0.0,
         "weight of the colour term until a colour transform is fitted (equation 3)",
@@ -118,6 +121,7 @@ class MatchConfig(Stage):
             coarse=LevelPasses((2, 2, 2, 2), (0.0, 0.0, 0.1, 0.3), 2),
             middle=LevelPasses((2, 1, 1), (0.0, 0.1, 0.3), 4),
             final=LevelPasses((1, 1), (0.0, 0.3), 2),
+            full_size=False,
         ),
         "one camera at two moments",
     )

@@ -62,6 +62,7 @@ PRESETS: dict[str, dict[str, Any]] = {
             "contrast": 0.0,
             "slope": 0.0,
             "blur": 0.5,
+            "polish": False,
         },
     },
 }

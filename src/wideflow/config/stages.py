@@ -111,6 +111,7 @@ class RefineConfig(Stage):
     blur: float = setting(
         0.8, "standard deviation of the blur against noise", unit="px", minimum=0, maximum=10
     )
+    polish: bool = setting(True, "then polish the optical flow once more by itself")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -51,7 +51,9 @@ def _compare(source, targets, H, e, depths, share, cap, scale, volume):
     views, steps = targets.shape[0], depths.shape[0]
     for y in prange(rows):
         costs = np.empty(views, np.float32)
+        place, told = np.empty(views, np.int64), np.empty(views, np.float32)
         for x in range(columns):
+            place[:] = -1
             for d in range(steps):
                 count = 0
                 for v in range(views):
@@ -62,8 +64,11 @@ def _compare(source, targets, H, e, depths, share, cap, scale, volume):
                     ty = (H[v, 1, 0] * x + H[v, 1, 1] * y + H[v, 1, 2] + depths[d] * e[v, 1]) / w
                     if tx < 0 or ty < 0 or tx > columns - 1 or ty > rows - 1:
                         continue
-                    cost = daisy_distance(source, y, x, targets[v], int(ty + 0.5), int(tx + 0.5), cap)
-                    i = count
+                    row, column = int(ty + 0.5), int(tx + 0.5)
+                    if place[v] != row * columns + column:  # a near view stays at a pixel for several steps
+                        place[v] = row * columns + column
+                        told[v] = daisy_distance(source, y, x, targets[v], row, column, cap)
+                    cost, i = told[v], count
                     while i > 0 and costs[i - 1] > cost:
                         costs[i] = costs[i - 1]
                         i -= 1

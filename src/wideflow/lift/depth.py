@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +15,7 @@ from wideflow.lift.confidence import Judged, MatchEvidence, judge_depth
 from wideflow.types import RigFrame
 
 SMALLEST_ANGLE = np.radians(0.2)  # between two rays; below it a pixel of error is half the depth or more
-_ROWS = 32  # triangulated at a time, to bound the memory
+_ROWS = 128  # triangulated at a time, to bound the memory
 
 Floats = NDArray[np.float32]
 
@@ -156,10 +154,9 @@ def _slip(frame: RigFrame, found: Triangulation, moved: Floats) -> NDArray[np.fl
 
 
 def _by_rows(lift: Callable[[slice], None], height: int) -> None:
-    """Call ``lift`` for all rows, some at a time; NumPy lets other threads work while it does."""
-    with ThreadPoolExecutor(min(os.cpu_count() or 1, 8)) as pool:
-        for _ in pool.map(lift, (slice(top, top + _ROWS) for top in range(0, height, _ROWS))):
-            pass
+    """Call ``lift`` for all rows, some at a time."""
+    for top in range(0, height, _ROWS):
+        lift(slice(top, top + _ROWS))
 
 
 def _known(found: Triangulation) -> NDArray[np.bool_]:

@@ -7,7 +7,7 @@ tell the colour transform and, where the cameras are unknown, the fundamental ma
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -103,6 +103,9 @@ def run_passes(
     matches: Matches | None = None
     for done in range(skipped, levels):
         halvings = levels - 1 - done
+        if halvings == 0 and not passes.full_size and matches is not None:
+            yield _doubled(matches, pictures)
+            break
         size = "x".join(str(-(-side // 2**halvings)) for side in pictures[0].shape[1::-1])
         progress(done, levels, f"matching at {size}")
         level = build_level(pictures, geometry, halvings, config)
@@ -177,6 +180,26 @@ def _run_level(
                     config,
                 )
     return slants, planes
+
+
+def _doubled(before: Matches, pictures: tuple[Picture, Picture]) -> Matches:
+    """The matches of a level as those of pictures twice its size, whose own are not sought."""
+
+    def larger(each: Flows, scale: int = 1) -> Flows:
+        one, two = (
+            enlarged(values, *picture.shape[:2]) * np.float32(scale)
+            for values, picture in zip(each, pictures, strict=True)
+        )
+        return one, two
+
+    return replace(
+        before,
+        flows=larger(before.flows, 2),
+        costs=larger(before.costs),
+        textures=larger(before.textures),
+        slants=None,
+        planes=None,
+    )
 
 
 def _matches(

@@ -34,7 +34,7 @@ _AT_THE_END = _Weights(4.0, 0.5, 5 / 3)  # brightness tells fractions of a pixel
 _FREE = _Weights(50.0, 5.0, 10.0, 20, 5)  # nothing holds the flow to a line: all the smoother
 _CALLS_STEREO, _CALLS_OPTICAL = 3, 5
 _BLUR = 0.8  # px: what is left to align is as small as the noise
-_SHARP = 0.25, 0.35, 0.5, 0.7, 1.0, 1.0  # sizes of the pictures in which matches are moved
+_SHARP = 0.25, 0.5, 0.7, 1.0  # sizes of the pictures in which matches are moved
 _SMOOTH = 0.125, 0.15, 0.18, 0.21, 0.25, 0.3, 0.35, 0.42, 0.5, 0.6, 0.7, 0.85, 1.0
 _NOTHING = 8  # px of a side below which OpenCV refines nothing
 _LEAST = 16  # px of a side below which a size is left out
@@ -126,6 +126,20 @@ def polish_optical(source: Floats, target: Floats, flow: Floats, confidence: Flo
     worse = cv2.medianBlur(worse.astype(np.uint8), _SPECKLE) > 0
     chosen = np.where(worse[..., None], sharp, smooth)
     return pair.refined(chosen, _AT_THE_END, _CALLS_OPTICAL)[: flow.shape[0], : flow.shape[1]]
+
+
+def polish_once(source: Floats, target: Floats, flow: Floats) -> Floats:
+    """A flow of one camera that is nearly right, such as a refined one, by a single call at full size.
+
+    Parameters
+    ----------
+    source, target, flow
+        As for `polish_optical`.
+    """
+    if min(flow.shape[:2]) < _NOTHING:
+        return flow
+    one, two = (_grey(picture, _BLUR) for picture in (source, target))
+    return _Pair(one, two).refined(flow, _AT_THE_END)
 
 
 def _prepared(source: Floats, target: Floats, flow: Floats, blur: float) -> tuple[_Pair, Floats]:

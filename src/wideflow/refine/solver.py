@@ -15,6 +15,8 @@ from wideflow.refine.smoothness import STEREO
 from wideflow.refine.system import RIGHT, UNKNOWNS
 
 _DAMPING = 1e-3  # keeps the matrix of a pixel without data regular
+_TURNS = 24  # of red and black pixels that rows take while they are in the cache
+_BAND = 32  # rows that a thread takes at once, at least
 
 
 def solve_step(
@@ -48,9 +50,9 @@ def solve_step(
     step = np.zeros((rows + 2, columns + 2, UNKNOWNS), np.float32)
     margin = np.zeros((rows + 1, columns + 1, UNKNOWNS), np.float32)
     margin[1:, 1:] = edges
-    for _ in range(sweeps):
-        for parity in range(2):
-            _relax(system, margin, step, parity, np.float32(relaxation))
+    for first in range(0, 2 * sweeps, _TURNS):
+        turns = min(_TURNS, 2 * sweeps - first)
+        _relax(system, margin, step, first, turns, np.float32(relaxation))
     return step[1:-1, 1:-1]
 
 
@@ -116,30 +118,56 @@ def _invert(m):
 
 
 @njit(parallel=True, error_model="numpy")
-def _relax(inverse, edges, step, parity, relaxation):
-    rows, columns = inverse.shape[:2]
-    for y in prange(rows):
-        for x in range((y + parity) % 2, columns, 2):
-            m = inverse[y, x]
-            right, left, below, above = step[y + 1, x + 2], step[y + 1, x], step[y + 2, x + 1], step[y, x + 1]
-            e, f, g = edges[y + 1, x + 1], edges[y + 1, x], edges[y, x + 1]
-            r0 = m[RIGHT + 0] + e[0] * right[0] + f[0] * left[0] + e[3] * below[0] + g[3] * above[0]
-            r1 = m[RIGHT + 1] + e[0] * right[1] + f[0] * left[1] + e[3] * below[1] + g[3] * above[1]
-            r2 = m[RIGHT + 2] + e[1] * right[2] + f[1] * left[2] + e[4] * below[2] + g[4] * above[2]
-            r3 = m[RIGHT + 3] + e[1] * right[3] + f[1] * left[3] + e[4] * below[3] + g[4] * above[3]
-            r4 = m[RIGHT + 4] + e[2] * right[4] + f[2] * left[4] + e[5] * below[4] + g[5] * above[4]
-            r5 = m[RIGHT + 5] + e[2] * right[5] + f[2] * left[5] + e[5] * below[5] + g[5] * above[5]
-            # the matrix holds its upper triangle by rows
-            s0 = m[0] * r0 + m[1] * r1 + m[2] * r2 + m[3] * r3 + m[4] * r4 + m[5] * r5
-            s1 = m[1] * r0 + m[6] * r1 + m[7] * r2 + m[8] * r3 + m[9] * r4 + m[10] * r5
-            s2 = m[2] * r0 + m[7] * r1 + m[11] * r2 + m[12] * r3 + m[13] * r4 + m[14] * r5
-            s3 = m[3] * r0 + m[8] * r1 + m[12] * r2 + m[15] * r3 + m[16] * r4 + m[17] * r5
-            s4 = m[4] * r0 + m[9] * r1 + m[13] * r2 + m[16] * r3 + m[18] * r4 + m[19] * r5
-            s5 = m[5] * r0 + m[10] * r1 + m[14] * r2 + m[17] * r3 + m[19] * r4 + m[20] * r5
-            here = step[y + 1, x + 1]
-            here[0] += relaxation * (s0 - here[0])
-            here[1] += relaxation * (s1 - here[1])
-            here[2] += relaxation * (s2 - here[2])
-            here[3] += relaxation * (s3 - here[3])
-            here[4] += relaxation * (s4 - here[4])
-            here[5] += relaxation * (s5 - here[5])
+def _relax(inverse, edges, step, first, turns, relaxation):
+    """Some turns of red and black pixels, in which each pixel's numbers come from memory but once.
+
+    A turn of a row needs the turn before of the rows beside it, and no more. So a band of rows takes its
+    turns while it is in the cache, row behind row: first what its own rows allow, which is a row less on
+    either side with every turn, then what is left between two bands. The result is that of whole turns.
+    """
+    rows = inverse.shape[0]
+    bands = max(1, rows // max(_BAND, 2 * turns))
+    for band in prange(bands):
+        top, bottom = band * rows // bands, (band + 1) * rows // bands
+        above, below = min(band, 1), min(bands - 1 - band, 1)  # is there a band on that side?
+        for front in range(top, bottom + turns):
+            for turn in range(turns):
+                y = front - turn
+                if top + above * turn <= y < bottom - below * turn:
+                    _relax_row(inverse, edges, step, y, first + turn, relaxation)
+    for band in prange(1, bands):
+        border = band * rows // bands
+        for front in range(border, border + 2 * turns):
+            for turn in range(turns):
+                y = front - turn
+                if border - turn <= y < border + turn:
+                    _relax_row(inverse, edges, step, y, first + turn, relaxation)
+
+
+@njit(error_model="numpy")
+def _relax_row(inverse, edges, step, y, turn, relaxation):
+    """One turn of the pixels of one colour in a row."""
+    for x in range((y + turn) % 2, inverse.shape[1], 2):
+        m = inverse[y, x]
+        right, left, below, above = step[y + 1, x + 2], step[y + 1, x], step[y + 2, x + 1], step[y, x + 1]
+        e, f, g = edges[y + 1, x + 1], edges[y + 1, x], edges[y, x + 1]
+        r0 = m[RIGHT + 0] + e[0] * right[0] + f[0] * left[0] + e[3] * below[0] + g[3] * above[0]
+        r1 = m[RIGHT + 1] + e[0] * right[1] + f[0] * left[1] + e[3] * below[1] + g[3] * above[1]
+        r2 = m[RIGHT + 2] + e[1] * right[2] + f[1] * left[2] + e[4] * below[2] + g[4] * above[2]
+        r3 = m[RIGHT + 3] + e[1] * right[3] + f[1] * left[3] + e[4] * below[3] + g[4] * above[3]
+        r4 = m[RIGHT + 4] + e[2] * right[4] + f[2] * left[4] + e[5] * below[4] + g[5] * above[4]
+        r5 = m[RIGHT + 5] + e[2] * right[5] + f[2] * left[5] + e[5] * below[5] + g[5] * above[5]
+        # the matrix holds its upper triangle by rows
+        s0 = m[0] * r0 + m[1] * r1 + m[2] * r2 + m[3] * r3 + m[4] * r4 + m[5] * r5
+        s1 = m[1] * r0 + m[6] * r1 + m[7] * r2 + m[8] * r3 + m[9] * r4 + m[10] * r5
+        s2 = m[2] * r0 + m[7] * r1 + m[11] * r2 + m[12] * r3 + m[13] * r4 + m[14] * r5
+        s3 = m[3] * r0 + m[8] * r1 + m[12] * r2 + m[15] * r3 + m[16] * r4 + m[17] * r5
+        s4 = m[4] * r0 + m[9] * r1 + m[13] * r2 + m[16] * r3 + m[18] * r4 + m[19] * r5
+        s5 = m[5] * r0 + m[10] * r1 + m[14] * r2 + m[17] * r3 + m[19] * r4 + m[20] * r5
+        here = step[y + 1, x + 1]
+        here[0] += relaxation * (s0 - here[0])
+        here[1] += relaxation * (s1 - here[1])
+        here[2] += relaxation * (s2 - here[2])
+        here[3] += relaxation * (s3 - here[3])
+        here[4] += relaxation * (s4 - here[4])
+        here[5] += relaxation * (s5 - here[5])

@@ -13,11 +13,11 @@ VERSIONS = {
     "check": 2,
     "calibration": 6,
     "pictures": 1,
-    "match": 4,
+    "match": 5,
     "evidence": 2,
     "refute": 1,
     "fill": 4,
-    "refine": 2,
+    "refine": 3,
     "lift": 6,
     "steady": 2,
 }

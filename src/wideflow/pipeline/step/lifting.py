@@ -31,6 +31,7 @@ from wideflow.lift import (
     steady_depth,
 )
 from wideflow.matching.colour import ColourTransform
+from wideflow.matching.polish import polish_once
 from wideflow.pipeline.step.flows import Lenses
 from wideflow.pipeline.step.values import FilledFlow, Floats, LastMoment, Pictures, RefinedFlows, SteadyDepth
 from wideflow.refine import refine_flows
@@ -55,7 +56,12 @@ def refine_step(
     lines = fundamental_matrix(*cameras.views), fundamental_matrix(*cameras_next.views)
     as_b = ColourTransform(stereo.colours, np.inf)
     pictures = as_b(now.a), now.b, as_b(after.a), after.b
-    return RefinedFlows(refine_flows(pictures, lines, start, config).flows, loop_error)
+    flows = refine_flows(pictures, lines, start, config).flows
+    if config.polish:
+        # stereo draws at optical flow, by less than a tenth of a pixel; with u1, all of the next moment moves
+        alone = polish_once(now.a, after.a, flows.optical)
+        flows = replace(flows, optical=np.where(flows.optical_visible[..., None], alone, flows.optical))
+    return RefinedFlows(flows, loop_error)
 
 
 def first_loop(
