@@ -33,7 +33,8 @@ FORMATS = {
     "pose2sim": "Calib.toml, undistorted videos",
     "usd": "moving points and cameras",
     "rerun": "a recording for its viewer",
-    "mp4": "a camera swings around the points",
+    "mp4": "a camera orbits before the points",
+    "gif": "the same as a small picture that plays",
 }
 
 
@@ -56,7 +57,7 @@ def export_result(
     format : str
         A name in `FORMATS`.
     out : path
-        A file for usd (.usd, .usdc, .usda), rerun (.rrd) and mp4, a folder for the others.
+        A file for usd (.usd, .usdc, .usda), rerun (.rrd), mp4 and gif, a folder for the others.
     options : ExportOptions, optional
         Which moments and pixels; all unless given.
     progress : callable, optional
