@@ -1,6 +1,7 @@
 """Data sets for other programs, opened by the rules of the loaders that read them."""
 
 import json
+import shutil
 import tomllib
 from pathlib import Path
 
@@ -11,13 +12,16 @@ import pytest
 from result_scenes import perfect_result
 from wideflow import ExportOptions, export_result
 from wideflow.errors import InputError
-from wideflow.export.both_cameras import moving_masks
+from wideflow.export.both_cameras import depths, moving_masks, other_result
 from wideflow.export.fuse import Cells, fused_background
 from wideflow.files import PointCloud, read_intrinsics, read_ply, read_rig, write_rig
 from wideflow.geometry import project, world_to_camera
 from wideflow.handheld import read_handheld
 from wideflow.progress import silent
+from wideflow.storage.place import Place
 from wideflow.storage.result import Result
+from wideflow.storage.schema import OF_B, SLOTS, spec
+from wideflow.storage.store import Store, unknown_arrays
 from wideflow.types import Rig, RigFrame, View
 from wideflow.video.read import Video
 
@@ -358,3 +362,31 @@ def test_an_empty_cloud_is_one_without_points() -> None:
     cloud = Cells(np.zeros(3), 10).cloud()
     assert isinstance(cloud, PointCloud)
     assert cloud.xyz.shape == (0, 3)
+
+
+def test_b_has_its_own_depth_and_masks_after_a_run_of_both_views(result: Result, tmp_path: Path) -> None:
+    shutil.copytree(result.place.folder, tmp_path / "out")
+    scene = read_handheld(result.place.folder.parent / "scene")
+    store = Store.create(Place(tmp_path / "out"), FRAMES, result.rig.cameras, keep=OF_B)
+    for t in range(FRAMES):
+        truth = scene.truth(1, t)
+        moves = (np.linalg.norm(np.nan_to_num(truth.motion), axis=2) > 1e-3).astype(np.float32)
+        given = {"depth_b": truth.depth, "depth_steady_b": truth.depth, "moving_b": moves}
+        given["confidence_b"] = np.where(np.isfinite(truth.depth), np.float32(0.9), np.float32(0))
+        for slot in ("moment_b", "steady_b"):
+            steps = [name for name in SLOTS[slot] if t < FRAMES - 1 or not spec(name).of_step]
+            arrays = unknown_arrays(store, steps)
+            store.put(slot, t, "test", arrays | {name: given[name] for name in steps if name in given})
+    a, b = (Result(tmp_path / "out", view) for view in "ab")
+    for mine, depth in ((a, a.array("depth_b", 1)), (b, a.array("depth", 1))):
+        other = other_result(mine)
+        assert other is not None
+        assert other.view != mine.view
+        found, masks = depths(mine, other, 1, ExportOptions()), moving_masks(mine, other, 1)
+        assert masks is not None
+        known = np.isfinite(depth)
+        np.testing.assert_array_equal(found[1][known], depth[known])
+        np.testing.assert_array_equal(masks[1], other.moving(1) > MOVING)
+    assert other_result(result) is None
+    export_result(b, "fused", tmp_path / "fused")
+    assert len(read_ply(tmp_path / "fused" / "background.ply").xyz) > 1000
