@@ -68,10 +68,9 @@ def points_of_four_pictures(folder: Path) -> Picture:
     pictures = [cloud_picture(cloud, side, width) for side in views]
     assert cloud.velocity is not None
     length = np.linalg.norm(np.nan_to_num(cloud.velocity), axis=1)
-    heat = cv2.applyColorMap(
-        np.clip(255 * length / np.percentile(length, 98), 0, 255).astype(np.uint8), cv2.COLORMAP_INFERNO
-    )
-    speed = wideflow.PointCloud(cloud.xyz, np.ascontiguousarray(heat[:, 0, ::-1]))
+    share = np.clip(255 * length / np.percentile(length, 98), 0, 255).astype(np.uint8)
+    heat = cv2.applyColorMap(share[:, None], cv2.COLORMAP_INFERNO).reshape(-1, 3)
+    speed = wideflow.PointCloud(cloud.xyz, np.ascontiguousarray(heat[:, ::-1]))
     return np.hstack([*pictures, cloud_picture(speed, views[0], width)])
 
 
