@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := src tests examples benchmarks .ci
 
-.PHONY: demo test quick coverage lint wheels pictures bench experiments video shoots faults fuzz docs lock clean
+.PHONY: demo test quick coverage lint wheels pictures gallery bench experiments video shoots faults fuzz docs lock clean
 
 demo: $(INSTALLED)
 	$(BIN)/wideflow demo -o demo-out
@@ -32,6 +32,10 @@ wheels: $(INSTALLED)
 # the pictures of the README, from the result of the demo
 pictures: demo
 	$(BIN)/python -m benchmarks.readme_pictures demo-out docs/images
+
+# those of the gallery, from the examples and the same result
+gallery: pictures
+	$(BIN)/python -m benchmarks.gallery demo-out docs/images
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks

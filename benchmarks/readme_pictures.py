@@ -3,7 +3,7 @@
 python -m benchmarks.readme_pictures demo-out docs/images
 
 `demo.jpg` has what both cameras saw and what was found; in `demo.webp` both videos play beside the points,
-around which a camera swings.
+before which a camera orbits.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def still_picture(result: wideflow.Result, t: int) -> Picture:
 
 
 def moving_picture(result: wideflow.Result) -> list[Picture]:
-    """Both videos above each other, beside them the points as the camera swings."""
+    """Both videos above each other, beside them the points as the camera orbits."""
     chosen = range(len(result))
     moments = np.rint(moments_of(len(result), TURN)).astype(int)
     frames = []

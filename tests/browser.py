@@ -86,7 +86,11 @@ class Page:
 
     def picture(self, selector: str = "#cloud") -> np.ndarray:
         """What is on the screen there, (H, W, 3) RGB, without the rounded rim."""
-        code = self.page.locator(selector).first.screenshot()
+        return self.shot(self.page.locator(selector).first)
+
+    def shot(self, place: Any) -> np.ndarray:
+        """The same of a place that was found already."""
+        code = place.screenshot()
         decoded = cv2.imdecode(np.frombuffer(code, np.uint8), cv2.IMREAD_COLOR)
         return np.asarray(decoded)[16:-16, 16:-16, ::-1].astype(np.int16)
 

@@ -8,11 +8,15 @@ import pytest
 
 from wideflow import files
 from wideflow.errors import FileError
+from wideflow.files.calibrated_set import StandingCamera
+from wideflow.files.easymocap import read_easymocap, write_easymocap
+from wideflow.files.pose2sim import write_pose2sim
 from wideflow.types import Camera, Rig, RigFrame, View
 
 CAMERA = Camera("a", 6, 5, [[5, 0, 2.5], [0, 5, 2], [0, 0, 1]])
 VIEW = View(CAMERA, np.eye(3, 4))
 RIG = Rig((CAMERA, CAMERA), (RigFrame(0, (0.0, 0.0), (VIEW, VIEW)), RigFrame(1, (1.0, 1.0), (VIEW, VIEW))))
+STAND = [StandingCamera.of_view(VIEW, name) for name in "ab"]
 ONE = files.ColmapImage("a.png", 1, np.eye(4)[0], np.zeros(3), np.ones((2, 2)), np.array([4, -1]))
 MODEL = files.ColmapModel(
     {1: CAMERA, 2: Camera("b", 6, 5, CAMERA.K, [0.1, 0.2, 0.3, 0.4])},
@@ -66,6 +70,8 @@ TEXT: dict[str, Case] = {
     "rig.json": (files.read_rig, lambda path: files.write_rig(path, RIG)),
     "camera.json": (files.read_intrinsics, lambda path: files.write_intrinsics(path, CAMERA)),
     "camera.yml": (files.read_intrinsics, lambda path: files.write_intrinsics(path, CAMERA)),
+    "intri.yml": (lambda path: read_easymocap(path.parent), lambda path: write_easymocap(path.parent, STAND)),
+    "Calib.toml": (files.read_rig, lambda path: write_pose2sim(path, STAND)),
     "cameras.txt": (read_colmap_file, colmap_file),
     "images.txt": (read_colmap_file, colmap_file),
     "points3D.txt": (read_colmap_file, colmap_file),

@@ -177,7 +177,8 @@ def test_nerfstudio_cameras_see_what_ours_see(result: Result, tmp_path: Path) ->
         assert (z < 0).all()
         pixels = np.stack([frame["cx"] - frame["fl_x"] * x / z, frame["cy"] + frame["fl_y"] * y / z], axis=1)
         np.testing.assert_allclose(pixels, seen(result, t, camera, xyz) + 0.5, atol=1e-6)
-    points = read_ply(tmp_path / scene["ply_file_path"])
+    dynamic = json.loads((tmp_path / "transforms_dynamic.json").read_text())
+    points = read_ply(tmp_path / dynamic["ply_file_path"])
     np.testing.assert_array_equal(points.xyz, result.points(0)[known(result, 0)])
 
 

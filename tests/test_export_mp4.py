@@ -1,4 +1,4 @@
-"""The camera that swings around the points: what it sees, and the video that comes out."""
+"""The camera that orbits before the points: what it sees, and the video that comes out."""
 
 from pathlib import Path
 
@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from result_scenes import perfect_result
 from wideflow.errors import FileError, InputError
 from wideflow.export import export_result
+from wideflow.export.depth_cue import cue_depth
 from wideflow.export.options import ExportOptions
 from wideflow.export.splat import draw_points
-from wideflow.export.turntable import Turn, moments_of, swing_view, turn_pictures, video_size
+from wideflow.export.turntable import Turn, moments_of, orbit_view, turn_pictures, video_size
 from wideflow.storage.result import Result
 from wideflow.types import Camera, View
+from wideflow.video.gif import write_gif
 from wideflow.video.read import Video
 
 CAMERA = Camera("eye", 40, 30, np.array([[40.0, 0, 20], [0, 40.0, 15], [0, 0, 1]]))
@@ -36,7 +38,7 @@ def plane(depth: float, colour: tuple[int, int, int]) -> tuple[np.ndarray, np.nd
 
 def drawn(points: np.ndarray, colours: np.ndarray, shown: np.ndarray, view: View) -> np.ndarray:
     spacing = (points[..., 2] / 40).astype(np.float32)
-    return draw_points(points, colours, shown, spacing, view, GREY)
+    return draw_points(points, colours, shown, spacing, view, GREY)[0]
 
 
 def test_a_plane_fills_the_picture_from_near_and_from_afar() -> None:
@@ -89,6 +91,34 @@ def test_what_is_unknown_hidden_or_behind_is_not_drawn() -> None:
     np.testing.assert_array_equal(drawn(points * [1, 1, -1], colours, ~nowhere, FRONT), GREY)
 
 
+def test_the_depth_of_what_is_drawn_is_known() -> None:
+    far, blue = plane(6.0, (0, 0, 255))
+    shown = np.zeros((30, 40), bool)
+    shown[5:25, 5:35] = True
+    _, depth = draw_points(far, blue, shown, (far[..., 2] / 40).astype(np.float32), FRONT, GREY)
+    assert (depth[6:24, 6:34] == 6).all()
+    assert np.isinf(depth[:3]).all()
+
+
+def test_edges_throw_shade_backwards_and_haze_lies_on_what_is_far() -> None:
+    depth = np.full((30, 40), 4.0, np.float32)
+    depth[:, 20:] = 8.0
+    depth[:5] = np.inf
+    white = np.full((30, 40, 3), 200, np.uint8)
+    cued = cue_depth(white, depth, GREY, 2, 4.0, 8.0).astype(int)[..., 0]
+    assert (cued[:5] == 200).all()  # where nothing is, nothing changes
+    assert (cued[10:, :20] == 200).all()  # nearer than all around it, and clear
+    assert (np.abs(cued[10:28, 24:38] - (200 - 0.35 * 150)) <= 1).all()  # haze, and no edge
+    assert (cued[10:28, 20:22] < 130).all()  # behind the edge
+    assert (cued[5:7, :18] == 200).all()  # beside nothing
+    y, x = np.mgrid[:30, :40]
+    plane = (4 / (1 + 0.02 * x + 0.03 * y)).astype(np.float32)
+    assert (cue_depth(white, plane, GREY, 2, 4e9, 8e9) == 200).all()  # however slanted
+    # a fold is as dark near as far
+    near = cue_depth(white, depth / 100, GREY, 2, 4e9, 8e9)
+    np.testing.assert_array_equal(near, cue_depth(white, depth, GREY, 2, 4e9, 8e9))
+
+
 @settings(max_examples=50, deadline=None)
 @given(st.integers(1, 400), st.floats(1, 12))
 def test_every_moment_is_shown_and_a_short_result_ends_where_it_began(count: int, seconds: float) -> None:
@@ -105,9 +135,9 @@ def test_every_moment_is_shown_and_a_short_result_ends_where_it_began(count: int
 @given(st.floats(0, 1))
 def test_the_camera_looks_at_the_pivot_from_a_constant_distance(phase: float) -> None:
     pivot = np.array([1.0, 2.0, 3.0])
-    view = swing_view(CAMERA, pivot, np.eye(3), 5.0, phase)
+    view = orbit_view(CAMERA, pivot, np.eye(3), 5.0, phase)
     np.testing.assert_allclose(view.R @ pivot + view.t, [0, 0, 5.0], atol=1e-9)
-    start = swing_view(CAMERA, pivot, np.eye(3), 5.0, 0.0)
+    start = orbit_view(CAMERA, pivot, np.eye(3), 5.0, 0.0)
     np.testing.assert_allclose(start.R, np.eye(3), atol=1e-12)
 
 
@@ -124,10 +154,20 @@ def test_the_first_picture_is_what_camera_a_sees(result: Result) -> None:
 
     first = next(turn_pictures(result, range(3), Turn(), lambda done, total, text: None))
     assert first.shape == (144, 256, 3)
-    # the swing starts at the middle moment's camera; hands shake less than 3 px until then
+    # the orbit starts at the middle moment's camera; hands shake less than 3 px until then
     expected = cv2.resize(result.picture_a(0), (256, 144)).astype(float)
     difference = np.abs(cv2.blur(first, (9, 9)).astype(float) - cv2.blur(expected, (9, 9)))
-    assert np.median(difference[20:-20, 20:-20]) < 8
+    inner = np.zeros((144, 256), bool)
+    inner[20:-20, 20:-20] = True
+    depth = cv2.resize(result.depth(0), (256, 144))
+    near = depth < np.nanmedian(depth)
+    assert np.median(difference[inner & near]) < 12  # edges are shaded, and there are many in 128 px
+    greys = [picture[20:-20, 20:-20].mean(axis=2) for picture in (first, expected)]
+    shift, response = cv2.phaseCorrelate(*greys)
+    assert np.linalg.norm(shift) < 3
+    assert response > 0.2
+    # what is farther has haze: as the background, which is darker than the scene, more than it is itself
+    assert first[inner & ~near].mean() < expected[inner & ~near].mean() - 5
 
 
 def test_a_video_is_written(result: Result, tmp_path: Path) -> None:
@@ -148,3 +188,21 @@ def test_what_cannot_be_is_one_sentence(result: Result, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no depth"):
         export_result(result, "mp4", tmp_path / "turn.mp4", ExportOptions(confidence=1.0))
     assert not list(tmp_path.iterdir())
+
+
+def test_a_gif_plays_for_ever(result: Result, tmp_path: Path) -> None:
+    import av
+
+    colours = np.array([(200, 30, 30), (30, 200, 30), (30, 30, 200), (240, 240, 240)], np.uint8)
+    pictures = [np.broadcast_to(colour, (20, 30, 3)) for colour in colours]
+    write_gif(tmp_path / "a.gif", iter(pictures), 10.0)
+    assert b"NETSCAPE2.0" in (tmp_path / "a.gif").read_bytes()  # it is played again and again
+    with av.open(str(tmp_path / "a.gif")) as file:
+        frames = list(file.decode(video=0))
+    assert [round(frame.time, 2) for frame in frames] == [0.0, 0.1, 0.2, 0.3]
+    for frame, colour in zip(frames, colours, strict=True):
+        assert np.abs(frame.to_ndarray(format="rgb24").astype(int) - colour).max() <= 8
+    with pytest.raises(FileError, match=r"must end in \.gif"):
+        export_result(result, "gif", tmp_path / "turn.mp4")
+    with pytest.raises(InputError, match="no picture"):
+        write_gif(tmp_path / "b.gif", [], 10.0)

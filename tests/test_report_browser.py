@@ -14,7 +14,7 @@ import pytest
 
 from browser import Page, open_browser
 from result_scenes import perfect_result
-from wideflow.report import write_report
+from wideflow.report import show, write_report
 from wideflow.report.server import ViewServer
 from wideflow.storage.result import Result
 
@@ -70,6 +70,19 @@ def orange(picture: np.ndarray) -> int:
     """Pixels in the colours of motion vectors, which the scene has few of."""
     red, green, blue = picture.transpose(2, 0, 1)
     return int(((red > 235) & (green > 60) & (green < 235) & (blue < 60)).sum())
+
+
+def test_a_notebook_draws_the_points_in_its_frame(browser: Any, folder: Path, tmp_path: Path) -> None:
+    html = show(Result(folder))._repr_html_()
+    (tmp_path / "cell.html").write_text(f"<!doctype html><html data-ready><body>{html}</body></html>")
+    opened = Page(browser, (tmp_path / "cell.html").as_uri(), offline=True)
+    frame = opened.page.frame_locator("iframe")
+    frame.locator("html[data-ready]").wait_for(state="attached")
+    opened.settle()
+    assert points_in(opened.shot(frame.locator("#cloud"))) > 0.05
+    assert opened.complaints == []
+    assert all(url.startswith(("file:", "data:", "blob:", "about:")) for url in opened.requests)
+    opened.close()
 
 
 def test_controls_change_the_view(page: Page) -> None:

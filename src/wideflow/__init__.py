@@ -57,8 +57,7 @@ if TYPE_CHECKING:
     from wideflow.pipeline.before.dense_calibration import calibrate
     from wideflow.pipeline.run import run
     from wideflow.refine import Refinement, refine_flows
-    from wideflow.report import depth_colours, flow_colours, write_report
-    from wideflow.storage.result import Result
+    from wideflow.report import Result, depth_colours, flow_colours, show, write_report
     from wideflow.sync import Sync, synchronise
     from wideflow.synth import SynthConfig, render
     from wideflow.types import Camera, Flow, Rig, RigFrame, SceneFlow, Truth, View
@@ -128,6 +127,7 @@ __all__ = [
     "render",
     "run",
     "scene_flow",
+    "show",
     "synchronise",
     "truth_flows",
     "unproject",
@@ -186,8 +186,7 @@ _HOMES = {
     "wideflow.pipeline.before.dense_calibration": ("calibrate",),
     "wideflow.pipeline.run": ("run",),
     "wideflow.refine": ("Refinement", "refine_flows"),
-    "wideflow.report": ("depth_colours", "flow_colours", "write_report"),
-    "wideflow.storage.result": ("Result",),
+    "wideflow.report": ("Result", "depth_colours", "flow_colours", "show", "write_report"),
     "wideflow.sync": ("Sync", "synchronise"),
     "wideflow.synth": ("SynthConfig", "render"),
     "wideflow.types": ("Camera", "Flow", "Rig", "RigFrame", "SceneFlow", "Truth", "View"),

@@ -31,10 +31,13 @@ def run(
     first: Annotated[Path, Argument(metavar="A", help="First video, or folder of pictures.")],
     second: Annotated[Path, Argument(metavar="B", help="Second video of the same moment.")],
     out: Annotated[Path, Option("--out", "-o", help="Cameras to write, .json; its folder is made.")],
-    intrinsics_a: Annotated[Path | None, Option(help="Lens of A: JSON, or an OpenCV calibration.")] = None,
+    intrinsics_a: Annotated[
+        Path | None, Option(help="Lens of A: JSON, OpenCV calibration, or intri.yml:NAME, Calib.toml:NAME.")
+    ] = None,
     intrinsics_b: Annotated[Path | None, Option(help="Lens of B.")] = None,
     rig: Annotated[
-        Path | None, Option(help="A calibration to check instead: rig.json or COLMAP model.")
+        Path | None,
+        Option(help="Cameras to check instead: rig.json, COLMAP model, EasyMocap folder, Pose2Sim .toml."),
     ] = None,
     offset: Annotated[float | None, Option(help="Known offset in seconds; above 0, B started later.")] = None,
     frames: Annotated[

@@ -20,7 +20,9 @@ def run(
         str,
         Option("--to", metavar="FORMAT", help="; ".join(f"{name}: {what}" for name, what in FORMATS.items())),
     ],
-    out: Annotated[Path, Option("--out", "-o", help="Folder; a .usd, .rrd or .mp4 file for these formats.")],
+    out: Annotated[
+        Path, Option("--out", "-o", help="Folder; a .usd, .rrd, .mp4 or .gif file for these formats.")
+    ],
     frames: Annotated[str, Option(metavar="START:STOP", help="Moments to export, from 0 on.")] = ":",
     stride: Annotated[int, Option(help="Export every so many moments.")] = 1,
     confidence: Annotated[

@@ -46,9 +46,13 @@ def run(
     ] = None,
     stride: Annotated[int, Option(help="Take every n-th frame of A.", min=1)] = 1,
     size: Annotated[int, Option(help="Longest side of the pictures that are matched, px.", min=64)] = 960,
-    intrinsics_a: Annotated[Path | None, Option(help="Lens of A: JSON, or an OpenCV calibration.")] = None,
+    intrinsics_a: Annotated[
+        Path | None, Option(help="Lens of A: JSON, OpenCV calibration, or intri.yml:NAME, Calib.toml:NAME.")
+    ] = None,
     intrinsics_b: Annotated[Path | None, Option(help="Lens of B.")] = None,
-    rig: Annotated[Path | None, Option(help="Known cameras: rig.json or a COLMAP model.")] = None,
+    rig: Annotated[
+        Path | None, Option(help="Known cameras: rig.json, COLMAP model, EasyMocap folder or Pose2Sim .toml.")
+    ] = None,
     offset: Annotated[float | None, Option(help="Known offset in seconds; above 0, B started later.")] = None,
     scale: Annotated[
         float | None, Option(metavar="D", help="Known distance between the cameras in the first frame.")

@@ -23,11 +23,18 @@ FORMATS = {
     "kitti": "flow and depth as 16-bit PNG",
     "masks": "what moves and what stands still, as black and white PNG",
     "exr": "depth, flow and motion channels for Nuke and Blender",
-    "colmap": "cameras and points, undistorted pictures",
-    "nerfstudio": "cameras, undistorted pictures",
+    "fused": "one point cloud of what stands still, one a moment of what moves",
+    "colmap": "cameras and points, undistorted pictures, masks",
+    "colmap_dense": "the same with dense depth and normals, for its fusion",
+    "nerfstudio": "cameras, undistorted pictures, masks, depth, points that stand still",
+    "llff": "poses_bounds.npy and pictures, as LLFF and DyNeRF have them",
+    "dynamic3dgaussians": "its pictures, masks, cameras and first points",
+    "easymocap": "intri.yml and extri.yml, undistorted videos",
+    "pose2sim": "Calib.toml, undistorted videos",
     "usd": "moving points and cameras",
     "rerun": "a recording for its viewer",
-    "mp4": "a camera swings around the points",
+    "mp4": "a camera orbits before the points",
+    "gif": "the same as a small picture that plays",
 }
 
 
@@ -50,7 +57,7 @@ def export_result(
     format : str
         A name in `FORMATS`.
     out : path
-        A file for usd (.usd, .usdc, .usda), rerun (.rrd) and mp4, a folder for the others.
+        A file for usd (.usd, .usdc, .usda), rerun (.rrd), mp4 and gif, a folder for the others.
     options : ExportOptions, optional
         Which moments and pixels; all unless given.
     progress : callable, optional

@@ -24,7 +24,7 @@ def draw_points(
     spacing: NDArray[np.float32],
     view: View,
     background: NDArray[np.uint8],
-) -> NDArray[np.uint8]:
+) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
     """Draw a grid of points as another camera sees them.
 
     Parameters
@@ -44,8 +44,10 @@ def draw_points(
 
     Returns
     -------
-    (h, w, 3) uint8
+    picture : (h, w, 3) uint8
         RGB.
+    depth : (h, w) float32
+        Of the nearest point in each pixel, world units; infinite where there is none.
     """
     local = world_to_camera(view, points.astype(np.float64))
     depth = np.where(shown & np.isfinite(local).all(axis=2), local[..., 2], -1.0)
@@ -55,8 +57,9 @@ def draw_points(
     radii = np.zeros((*depth.shape, 2))
     _radii(places, depth, spacing.astype(np.float64) * view.camera.K[0, 0], radii)
     picture = background.copy()
-    _draw(places, depth, radii, colours, picture)
-    return picture
+    nearest = np.full(picture.shape[:2], np.inf, np.float32)
+    _draw(places, depth, radii, colours, picture, nearest)
+    return picture, nearest
 
 
 @njit()
@@ -85,12 +88,14 @@ def _radii(places: Array, depth: Array, width: Array, radii: Array) -> None:
 
 
 @njit(parallel=True)
-def _draw(places: Array, depth: Array, radii: Array, colours: Array, picture: Array) -> None:
+def _draw(
+    places: Array, depth: Array, radii: Array, colours: Array, picture: Array, all_nearest: Array
+) -> None:
     """Draw strips of the picture side by side; a pixel meets the points in one order, in any strip."""
     height = picture.shape[0]
     for strip in prange(_STRIPS):
         first, last = strip * height // _STRIPS, (strip + 1) * height // _STRIPS - 1
-        nearest = np.full((last - first + 1, picture.shape[1]), np.inf, np.float32)
+        nearest = all_nearest[first : last + 1]
         mixed = np.zeros((last - first + 1, picture.shape[1], 4), np.float32)
         _find_nearest(places, depth, radii, first, nearest)
         _mix(places, depth, radii, colours, first, nearest, mixed)

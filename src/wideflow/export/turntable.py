@@ -1,4 +1,4 @@
-"""A camera that swings around the moving points: where it is, and what it sees."""
+"""A camera that orbits before the moving points: where it is, and what it sees."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from wideflow.types import Camera, View
 
 _FINER = 2  # pictures are drawn this much larger and averaged: smooth edges
 _SKY, _GROUND = (46, 56, 70), (16, 20, 26)  # RGB of the background, top and bottom
-_SWING, _RISE = np.radians(20), np.radians(7)
+_SWING, _RISE = np.radians(24), np.radians(12)  # to each side, and up: an ellipse through camera A
+_OUTLINE = 3  # px of the video over which an edge throws its shade
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Turn:
     fps : float
         Pictures per second.
     seconds : float
-        Length of a swing; a result with more moments than pictures in it is played once, all of it.
+        Length of an orbit; a result with more moments than pictures in it is played once, all of it.
     confidence : float
         Points with less are left out.
     """
@@ -59,10 +60,12 @@ def turn_pictures(
     progress : callable
         Called with the pictures done, all pictures, and what comes next.
     """
+    from wideflow.export.depth_cue import cue_depth
     from wideflow.export.splat import draw_points
 
     moments = moments_of(len(chosen), turn)
-    pivot, axes, distance = _stage(result)
+    scales = measure_scales(result)
+    pivot, axes, distance = _stage(result, scales.middle)
     size = video_size(result.size_a, turn.longest)
     camera = _lens(result, size)
     background = _background(camera)
@@ -74,9 +77,10 @@ def turn_pictures(
         later = (moment - before) * (chosen[min(before + 1, len(chosen) - 1)] - t)
         if t != held or scene is None:
             held, scene = t, _Scene.read(result, t, turn.confidence)
-        view = swing_view(camera, pivot, axes, distance, i / len(moments))
+        view = orbit_view(camera, pivot, axes, distance, i / len(moments))
         points = scene.points + np.float32(later) * scene.motion
-        large = draw_points(points, scene.colours, scene.shown, scene.spacing, view, background)
+        large, depth = draw_points(points, scene.colours, scene.shown, scene.spacing, view, background)
+        large = cue_depth(large, depth, background, _FINER * _OUTLINE, scales.middle, scales.far)
         yield np.asarray(cv2.resize(large, size, interpolation=cv2.INTER_AREA), np.uint8)
 
 
@@ -102,14 +106,14 @@ def moments_of(count: int, turn: Turn) -> NDArray[np.float64]:
     return steps * (1 - np.abs(2 * phase - 1))
 
 
-def swing_view(
+def orbit_view(
     camera: Camera,
     pivot: NDArray[np.float64],
     axes: NDArray[np.float64],
     distance: float,
     phase: float,
 ) -> View:
-    """The camera at a part (0 .. 1) of its swing to both sides, a little from above.
+    """The camera at a part (0 .. 1) of an ellipse that leads from A to one side, above it, and back.
 
     Parameters
     ----------
@@ -125,7 +129,7 @@ def swing_view(
         0 and 1 are the same place.
     """
     yaw = _SWING * np.sin(2 * np.pi * phase)
-    pitch = _RISE * (1 - np.cos(2 * np.pi * phase)) / 2 + 0.5 * abs(yaw) * _RISE
+    pitch = _RISE * (1 - np.cos(2 * np.pi * phase)) / 2
     right, down, ahead = axes
     level = np.cos(yaw) * ahead - np.sin(yaw) * right
     look = np.cos(pitch) * level + np.sin(pitch) * down
@@ -134,9 +138,8 @@ def swing_view(
     return View(camera, np.concatenate([R, -(R @ (pivot - distance * look))[:, None]], axis=1))
 
 
-def _stage(result: Result) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+def _stage(result: Result, distance: float) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """What the camera turns around, its first axes, and how far it stays."""
-    distance = measure_scales(result).middle
     view = result.frame(len(result) // 2).views[0]
     return view.centre + distance * view.R[2], np.array(view.R), distance
 

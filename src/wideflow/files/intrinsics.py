@@ -1,11 +1,10 @@
-"""Intrinsics of one camera: the camera object of ``rig.json``, or an OpenCV calibration (YAML, XML, JSON).
-
-OpenCV's own parser is not used: on a damaged YAML file it may loop forever, on a nested one it crashes.
-"""
+"""Intrinsics of one camera: the camera object of ``rig.json``, an OpenCV calibration (YAML, XML, JSON), or
+one of the cameras of an EasyMocap or Pose2Sim calibration."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from xml.etree import ElementTree
@@ -14,9 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.errors import FileError
+from wideflow.files.calibrated_set import chosen_lens
 from wideflow.files.cameras import camera_from_fields, camera_to_fields, checked_camera
 from wideflow.files.disk import AnyPath, read_bytes, write_bytes
+from wideflow.files.easymocap import camera_names, lenses_of_easymocap
 from wideflow.files.json_fields import read_json
+from wideflow.files.pose2sim import read_pose2sim
+from wideflow.files.yaml_fields import yaml_matrix, yaml_texts
 from wideflow.types import Camera
 
 _KIND = "camera calibration"
@@ -29,8 +32,6 @@ _WIDTH = ("imagewidth", "width")
 _HEIGHT = ("imageheight", "height")
 _LENS_MODELS = ("plumb_bob", "rational_polynomial")  # ROS's names of OpenCV's polynomial lens model
 
-_YAML_KEY = re.compile(r"([ \t]*)([A-Za-z_]\w*)[ \t]*:(?=\s|$)(.*)")
-
 
 def read_intrinsics(path: AnyPath) -> Camera:
     """Read the intrinsics of one camera.
@@ -41,17 +42,22 @@ def read_intrinsics(path: AnyPath) -> Camera:
         Either our JSON camera object (``name``, ``width``, ``height``, ``K``, ``distortion``), or an OpenCV
         calibration: YAML, XML or JSON with the camera matrix, the distortion coefficients and the image
         size. OpenCV's pixel centres are at integers as well. Only k1, k2, p1, p2 may differ from zero.
+        Or EasyMocap's ``intri.yml`` or Pose2Sim's ``.toml``; which of its cameras is told by a colon and
+        its name after the path.
 
     Returns
     -------
     Camera
-        Named as our JSON says; one of OpenCV is named after the file.
+        Named as the file says; one of OpenCV is named after the file.
 
     Raises
     ------
     FileError
         Not such a file, or a field (named) is missing or impossible.
     """
+    path, name = _file_and_camera(path)
+    if Path(path).suffix.lower() == ".toml":
+        return chosen_lens(path, read_pose2sim(path), name)
     data = read_bytes(path, _KIND, limit=_MAX_CALIBRATION_BYTES)
     try:
         text = data.decode("utf-8-sig").lstrip()
@@ -62,7 +68,16 @@ def read_intrinsics(path: AnyPath) -> Camera:
         return camera_from_fields(fields) if fields.has_list("K") else _from_texts(path, fields.texts())
     if text.startswith("<"):
         return _from_texts(path, _xml_texts(path, text))
-    return _from_texts(path, _yaml_texts(text))
+    texts = yaml_texts(text)
+    if camera_names(texts):
+        return chosen_lens(path, lenses_of_easymocap(path, texts), name)
+    return _from_texts(path, texts)
+
+
+def _file_and_camera(path: AnyPath) -> tuple[AnyPath, str | None]:
+    """The path of a file, and the name that follows it after a colon."""
+    file, colon, name = os.fspath(path).rpartition(":")
+    return (file, name) if colon and os.path.isfile(file) else (path, None)
 
 
 def _xml_texts(path: AnyPath, text: str) -> dict[str, str]:
@@ -78,21 +93,6 @@ def _xml_texts(path: AnyPath, text: str) -> dict[str, str]:
         texts[field.tag] = field.text or ""
         texts |= {f"{field.tag}.{part.tag}": part.text or "" for part in field}
     return texts
-
-
-def _yaml_texts(text: str) -> dict[str, str]:
-    """The same of the YAML that calibrations use: a map whose values are scalars, lists, or maps of those."""
-    texts: dict[str, list[str]] = {}
-    field = name = ""
-    for line in text.splitlines():
-        if line.startswith(("%", "---", "...", "#")):
-            continue
-        found = _YAML_KEY.match(line)
-        if found:
-            field = field if found[1] else found[2]
-            name = f"{field}.{found[2]}" if found[1] else field
-        texts.setdefault(name, []).append(found[3] if found else line)
-    return {name: " ".join(lines) for name, lines in texts.items()}
 
 
 def _from_texts(path: AnyPath, texts: dict[str, str]) -> Camera:
@@ -158,22 +158,10 @@ def write_intrinsics(path: AnyPath, camera: Camera) -> None:
                 "---",
                 f"image_width: {camera.width}",
                 f"image_height: {camera.height}",
-                *_yaml_matrix("camera_matrix", camera.K),
-                *_yaml_matrix("distortion_coefficients", camera.distortion[None]),
+                *yaml_matrix("camera_matrix", camera.K),
+                *yaml_matrix("distortion_coefficients", camera.distortion[None]),
             ]
         )
     else:
         raise FileError(f"cannot write '{path}': intrinsics go into .json, .yml or .yaml; rename it")
     write_bytes(path, (text + "\n").encode("ascii"))
-
-
-def _yaml_matrix(name: str, matrix: NDArray[np.float64]) -> list[str]:
-    rows, columns = matrix.shape
-    data = ", ".join(map(repr, matrix.ravel().tolist()))
-    return [
-        f"{name}: !!opencv-matrix",
-        f"   rows: {rows}",
-        f"   cols: {columns}",
-        "   dt: d",
-        f"   data: [ {data} ]",
-    ]

@@ -12,25 +12,35 @@ import os
 from itertools import pairwise
 
 from wideflow.errors import FileError, InputError
+from wideflow.files.calibrated_set import rig_of_set
 from wideflow.files.cameras import camera_from_fields, camera_to_fields
 from wideflow.files.colmap.directory import read_colmap, rig_from_colmap
 from wideflow.files.disk import AnyPath, write_bytes
+from wideflow.files.easymocap import EXTRINSICS, INTRINSICS, read_easymocap
 from wideflow.files.json_fields import Fields, parse_json, read_json
+from wideflow.files.pose2sim import read_pose2sim
 from wideflow.types import Camera, Rig, RigFrame, View
 
 _VERSION = 1
 
 
 def read_rig(path: AnyPath) -> Rig:
-    """Read a ``rig.json``, or a COLMAP model if ``path`` is a directory.
+    """Read a ``rig.json``, a COLMAP model or EasyMocap calibration (a directory), or a Pose2Sim ``.toml``.
 
-    A COLMAP model must be of two cameras; see `rig_from_colmap` for how its pictures are paired.
+    A COLMAP model must be of two cameras; see `rig_from_colmap` for how its pictures are paired. A
+    calibration must be of two cameras that stand, of which the first is A; its world is kept.
 
     Raises
     ------
     FileError
         The file cannot be read, or a field (named) is missing, of the wrong type or impossible.
     """
+    if os.path.isdir(path) and os.path.exists(os.path.join(path, INTRINSICS)):
+        return rig_of_set(path, read_easymocap(path))
+    if os.path.basename(path) in (INTRINSICS, EXTRINSICS):
+        return rig_of_set(path, read_easymocap(os.path.dirname(path)))
+    if os.fspath(path).lower().endswith(".toml"):
+        return rig_of_set(path, read_pose2sim(path))
     if os.path.isdir(path):
         try:
             return rig_from_colmap(read_colmap(path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -33,6 +34,14 @@ _AS_B = {
     "optical_flow_b": "optical_flow_a",
 }
 _MOST_MOMENTS = 60  # a longer result is judged by this many moments, evenly spaced
+
+
+_SHOWN_BY: list[Callable[[Result], str]] = []
+
+
+def show_results_with(page: Callable[[Result], str]) -> None:
+    """From now on a `Result` shows itself in notebooks as this HTML: reports are made above this room."""
+    _SHOWN_BY[:] = [page]
 
 
 def spread(count: int, most: int) -> NDArray[np.intp]:
@@ -79,6 +88,10 @@ class Result:
     def __len__(self) -> int:
         """Moments."""
         return self.store.moments
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows of it; None, and so its `repr`, where reports are not loaded."""
+        return _SHOWN_BY[0](self) if _SHOWN_BY else None
 
     @property
     def size_a(self) -> tuple[int, int]:

@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from wideflow.export.both_cameras import moving_masks, other_result
 from wideflow.export.moments import Cloud, cloud
 from wideflow.export.options import ExportOptions
 from wideflow.export.picture_files import picture_name, write_pictures
 from wideflow.export.pinhole import check_no_skew
 from wideflow.export.target import target_folder
-from wideflow.files import ColmapImage, ColmapModel, ColmapPoints, write_colmap
+from wideflow.files import ColmapImage, ColmapModel, ColmapPoints, write_colmap, write_image
 from wideflow.geometry import inside_picture, project, world_to_camera
 from wideflow.progress import Progress
 from wideflow.storage.result import Result
@@ -21,22 +22,33 @@ _MOST_POINTS = 100_000  # of all moments together: a COLMAP model is sparse
 
 
 def export_colmap(result: Result, out: Path, options: ExportOptions, progress: Progress) -> None:
-    """Write ``images/``, then ``sparse/0/`` with ``cameras.bin``, ``images.bin`` and ``points3D.bin``.
+    """Write ``images/``, ``masks/``, then ``sparse/0/``: ``cameras.bin``, ``images.bin``, ``points3D.bin``.
 
-    Camera 1 is A, camera 2 is B. Points lie on a grid of A's pixels, such that there are at most 100 000;
-    each is seen by both cameras of its moment, and only there, as the scene moves.
+    ``masks/a_000000.png.png`` is black where the world moves, which COLMAP then leaves out. Camera 1 is A,
+    camera 2 is B. Points lie on a grid of A's pixels, such that there are at most 100 000; each is seen by
+    both cameras of its moment, and only there, as the scene moves.
     """
+    folder = target_folder(out, "sparse", "0")
+    write_colmap(folder, write_workspace(result, out, options, progress), binary=True)
+
+
+def write_workspace(result: Result, out: Path, options: ExportOptions, progress: Progress) -> ColmapModel:
+    """Write ``images/`` and ``masks/``, and return the model that goes with them."""
     for camera in result.rig.cameras:
         check_no_skew(camera, "a COLMAP model")
     moments = options.moments(result)
     width, height = result.size_a
     grid = int(np.ceil(np.sqrt(width * height * len(moments) / _MOST_POINTS)))
-    model = target_folder(out, "sparse", "0")
+    other = other_result(result)
     images: dict[int, ColmapImage] = {}
     parts: list[ColmapPoints] = []
     for done, t in enumerate(moments):
         progress(done, len(moments), f"pictures of moment {t}")
         write_pictures(result, t, target_folder(out, "images"))
+        moving = moving_masks(result, other, t)
+        if moving is not None:
+            for letter, mask in zip("ab", moving, strict=True):
+                write_image(target_folder(out, "masks") / f"{picture_name(letter, t)}.png", ~mask)
         first = 1 + sum(len(part.ids) for part in parts)
         a, b = 2 * done + 1, 2 * done + 2
         pixels, points = _points(result, t, options, grid, (a, b), first)
@@ -49,7 +61,7 @@ def export_colmap(result: Result, out: Path, options: ExportOptions, progress: P
             )
         parts.append(points)
     cameras = dict(enumerate(result.rig.cameras, start=1))
-    write_colmap(model, ColmapModel(cameras, images, _joined(parts)), binary=True)
+    return ColmapModel(cameras, images, _joined(parts))
 
 
 def _points(

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from wideflow.errors import InputError
+from wideflow.export.both_cameras import LIKELY
+from wideflow.export.fuse import require_moving
 from wideflow.export.options import ExportOptions
 from wideflow.export.picture_files import picture_name
 from wideflow.export.target import target_folder
 from wideflow.files import write_image
 from wideflow.progress import Progress
 from wideflow.storage.result import Result
-
-_LIKELY = 0.5  # chance of motion from which a pixel counts as moving
 
 
 def export_masks(result: Result, out: Path, options: ExportOptions, progress: Progress) -> None:
@@ -23,12 +22,11 @@ def export_masks(result: Result, out: Path, options: ExportOptions, progress: Pr
     The second has the names under which COLMAP looks for the masks of `export_colmap`'s pictures: black is
     left out.
     """
-    if not result.has("moving"):
-        raise InputError(f"'{result.place}' does not tell what moves; start the run again, which adds it")
+    require_moving(result)
     moments = options.moments(result)
     for done, t in enumerate(moments):
         progress(done, len(moments), f"masks of moment {t}")
-        moving = result.moving(t) > _LIKELY
+        moving = result.moving(t) > LIKELY
         name = picture_name("a", t)
         for folder, file, mask in (("moving", name, moving), ("static", f"{name}.png", ~moving)):
             white = np.repeat(np.where(mask, 255, 0).astype(np.uint8)[..., None], 3, axis=2)

@@ -1,4 +1,4 @@
-"""MP4: a camera that swings around the moving points, for papers and posts."""
+"""MP4: a camera that orbits before the moving points, for papers and posts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wideflow.export.target import target_file
 from wideflow.progress import Progress
 from wideflow.storage.result import Result
 
-_CONFIDENCE = 0.2  # below, most points are guesses behind edges that fly through the picture
+CONFIDENCE = 0.2  # below, most points are guesses behind edges that fly through the picture
 
 
 def export_mp4(result: Result, out: Path, options: ExportOptions, progress: Progress) -> None:
@@ -22,7 +22,7 @@ def export_mp4(result: Result, out: Path, options: ExportOptions, progress: Prog
     from wideflow.export.turntable import Turn, turn_pictures
     from wideflow.video.write import write_video
 
-    options = replace(options, confidence=options.confidence or _CONFIDENCE)
+    options = replace(options, confidence=options.confidence or CONFIDENCE)
     require_points(result, options)
     target = target_file(out, (".mp4",))
     turn = Turn(confidence=options.confidence)
