@@ -85,7 +85,7 @@ class OfResult:
     def read(self, frame: int) -> Found:
         result, t = self._result, self._moments[frame]
         where = same_pixels(self._clip.views[0][frame].camera, self._lens, result.rig.cameras[0])
-        more = {name: nearest(result.array(name, t), where) for name in _MORE if self._has(name)}
+        more = {name: nearest(self._told(name, t), where) for name in _MORE if self._has(name)}
         return Found(depth_at(result.depth(t), where), self._motion(frame, where), **more)
 
     def cameras(self) -> dict[str, float]:
@@ -104,6 +104,10 @@ class OfResult:
         if self._moments.get(frame + 1) != t + 1:
             return None
         return nearest(self._result.motion(t), where) @ self._result.frame(t).views[0].R.T
+
+    def _told(self, name: str, t: int) -> Array:
+        """Where depth comes from after steadying, as the depth that is scored; the rest is the moment's."""
+        return self._result.source(t) if name == "source" else self._result.array(name, t)
 
     def _has(self, name: str) -> bool:
         known = name in ARRAYS or name in OPTIONAL
