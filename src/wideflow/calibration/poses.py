@@ -25,24 +25,6 @@ def scaled(rig: Rig, factor: float) -> Rig:
     return Rig(rig.cameras, frames)
 
 
-def with_baseline(rig: Rig, distance: float, frame: int | None = None) -> Rig:
-    """The rig in a unit in which the cameras are ``distance`` apart.
-
-    Parameters
-    ----------
-    rig : Rig
-        In any unit.
-    distance : float
-        Known distance between the cameras.
-    frame : int, optional
-        Index of the frame in which it holds; the first of the rig unless given.
-    """
-    if not (np.isfinite(distance) and distance > 0):
-        raise InputError(f"the cameras cannot be {distance} apart; give a distance above 0")
-    here = rig.frames[0] if frame is None else rig.frame(frame)
-    return scaled(rig, distance / baseline(*here.views))
-
-
 def with_mean_baseline(rig: Rig) -> Rig:
     """The rig in a unit in which the cameras are 1 apart on average."""
     return scaled(rig, 1 / float(np.mean([baseline(*frame.views) for frame in rig.frames])))

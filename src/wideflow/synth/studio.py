@@ -27,6 +27,7 @@ from wideflow.synth.camera.response import develop, meter, responses
 from wideflow.synth.config import SynthConfig
 from wideflow.synth.places import place, place_name
 from wideflow.synth.places.crowd import FADED, with_crowd
+from wideflow.synth.places.tag_board import tag_board
 from wideflow.synth.rendering.scene import Scene, State
 from wideflow.synth.rendering.shade import first_hits, radiance
 from wideflow.synth.rendering.trace import require_tracer
@@ -50,6 +51,8 @@ class Studio:
         bodies, light = place(config.seed, config.speed, config.place)
         if config.movers:
             bodies = with_crowd(bodies, config, _small(self.hands[0]))
+        if config.tag:
+            bodies = [*bodies, *tag_board(config.tag, config.seed, self.hands)]
         detail = max(max(size) for size in config.sizes) / 960
         self.scene = Scene(bodies, light, config.seed, detail, threads)
         if config.movers:
