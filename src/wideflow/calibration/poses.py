@@ -19,7 +19,11 @@ def scaled(rig: Rig, factor: float) -> Rig:
     if not (np.isfinite(factor) and factor > 0):
         raise InputError(f"a scale of {factor} is impossible; give a length above 0")
     frames = tuple(
-        replace(frame, views=(_scaled_view(frame.views[0], factor), _scaled_view(frame.views[1], factor)))
+        replace(
+            frame,
+            views=(_scaled_view(frame.views[0], factor), _scaled_view(frame.views[1], factor)),
+            rows=None if frame.rows is None else frame.rows * [1, 1, 1, factor],
+        )
         for frame in rig.frames
     )
     return Rig(rig.cameras, frames)

@@ -23,7 +23,7 @@ from wideflow.storage.place import Place
 from wideflow.storage.versions import made_by
 from wideflow.storage.work import STEPS, Work
 from wideflow.sync import Sync, pair_frames, synchronise
-from wideflow.types import Rig
+from wideflow.types import Camera, Rig
 from wideflow.verdict import Finding, findings_from
 from wideflow.video.read import Video
 from wideflow.video.same import require_two_clips
@@ -104,7 +104,7 @@ class Clips:
         job = self.job
         chosen = choose_pairs(sync.pairs, job.frames, str(job.a))
         pairs = calibration_pairs(sync.pairs, chosen, job.frames.step or 1)
-        given = [None if lens is None else [lens.K, lens.distortion, lens.size] for lens in job.intrinsics]
+        given = [None if lens is None else _known(lens) for lens in job.intrinsics]
         key = fingerprint(
             made_by(["calibration"]),
             sync_key,
@@ -151,3 +151,8 @@ class Clips:
 
     def _told(self, what: str) -> Progress:
         return lambda done, total, text: self.progress(done, total, f"{what}: {text}")
+
+
+def _known(lens: Camera) -> list[Any]:
+    """What a calibration depends on; a read-out only where there is one, so that older work counts."""
+    return [lens.K, lens.distortion, lens.size, *([lens.readout] if lens.readout else [])]
