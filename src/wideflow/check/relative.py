@@ -39,12 +39,27 @@ class Relative:
         Degrees by which B was turned about its viewing direction against A.
     error : float
         Median distance of the matches from their epipolar lines, px.
+    lenses : (Lens, Lens)
+        Of A and B.
+    placed : tuple of Placed
+        The moments that gave a pose.
     """
 
     focal: tuple[float, float]
     angles: Floats
     rolls: Floats
     error: float
+    lenses: tuple[Lens, Lens]
+    placed: tuple[Placed, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """A moment with the pose (R, t) of B: x_b = R x_a + t, in units of the distance between the cameras."""
+
+    moment: Agreement
+    R: Floats
+    t: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +74,10 @@ class _Pair:
 
 def fit_relative(moments: list[Agreement]) -> Relative | None:
     """Fit the matches between A and B that agree, of all moments; None where no moment gives a pose."""
-    pairs = [pair for moment in moments if (pair := _start(moment)) is not None]
-    if not pairs:
+    started = [(moment, pair) for moment in moments if (pair := _start(moment)) is not None]
+    if not started:
         return None
+    pairs = [pair for _, pair in started]
     unit = max(moments[0].first.grey.shape)
 
     def residuals(parameters: Floats) -> Floats:
@@ -87,7 +103,14 @@ def fit_relative(moments: list[Agreement]) -> Relative | None:
         np.array([_ray_angle(pair, lenses, R) for pair, (R, _) in zip(pairs, poses, strict=True)]),
         np.array([np.degrees(np.arctan2(R[1, 0], R[0, 0])) for R, _ in poses]),
         float(np.median(np.abs(residuals(found)))) * _NOISE,
+        lenses,
+        tuple(Placed(moment, R, t) for (moment, _), (R, t) in zip(started, poses, strict=True)),
     )
+
+
+def ideal_points(points: Floats, shape: tuple[int, ...], lens: Lens) -> Floats:
+    """Ideal image points (n, 2) of pixels of a picture of the shape (h, w), seen through a lens."""
+    return _ideal((points - (np.array(shape[1::-1]) - 1) / 2) / max(shape), lens)
 
 
 def _start(moment: Agreement) -> _Pair | None:

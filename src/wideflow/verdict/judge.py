@@ -153,6 +153,7 @@ def calibration_findings(calibration: dict[str, Any], angles: NDArray[np.float64
 def scale_words(calibration: dict[str, Any]) -> str:
     """Where the unit of length comes from and how sure it is, in a few words."""
     words = str(calibration.get("scale") or "unknown")
+    words = "unknown" if words == "free" else words  # as older versions said
     error = _number(calibration, "scale_error")
     if error:
         words += f", known to {100 * error:.1f} %"
