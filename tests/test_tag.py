@@ -14,9 +14,14 @@ import pytest
 from wideflow.calibration.tag_length import Sightings, measure_tag
 from wideflow.calibration.tag_page import tag_page
 from wideflow.cli import main
+from wideflow.config import Config
 from wideflow.files import read_rig, write_rig
 from wideflow.geometry import baseline, project, world_to_camera
 from wideflow.geometry.tags import find_tags, side_length, tag_cells
+from wideflow.pipeline.before.prepare import make_plan
+from wideflow.pipeline.job import Job
+from wideflow.pipeline.scale import KnownScale
+from wideflow.progress import silent
 from wideflow.types import Camera, Rig, RigFrame, View
 from wideflow.verdict.judge import scale_findings, scale_words
 
@@ -42,8 +47,9 @@ def test_the_page_has_the_tag_and_the_ruler_in_true_size(
     assert list(found) == [number]
     metre = dots / 0.0254
     assert side_length(found[number]) / metre == pytest.approx(side, rel=0.004)
-    line = page[round(page.shape[0] - 0.00815 * metre)]  # the foot of the ruler
-    assert np.ptp(np.flatnonzero(line < 200)) / metre == pytest.approx(0.1, abs=0.001)
+    foot = round(page.shape[0] - 0.00815 * metre)  # of the ruler
+    line = page[foot - 1 : foot + 2].min(axis=0)
+    assert np.ptp(np.flatnonzero(line < 230)) / metre == pytest.approx(0.1, abs=0.001)
 
 
 @pytest.mark.parametrize(
@@ -169,12 +175,29 @@ def test_a_tag_in_the_videos_sets_the_scale_and_a_wrong_size_is_seen(
     report = json.loads((clips / "calibration.json").read_text())
     assert f"tag 9 of {size:g} m" in report["scale"]
     assert 0 < report["scale_error"] < 0.01
-    apart = re.search(r"the cameras are ([0-9.]+) apart .* ([0-9.]+) m from A", report["scale_means"])
+    apart = re.search(r"the cameras are ([0-9.]+) m apart .* ([0-9.]+) m from A", report["scale_means"])
     assert apart is not None
     true = np.mean([baseline(*frame.views) for frame in rig().frames]) * size / SIDE
     assert float(apart[1]) == pytest.approx(true, rel=0.01)
     assert float(apart[2]) == pytest.approx(2.53 * size / SIDE, rel=0.02)
     assert apart[0] in capsys.readouterr().out
+
+
+def test_a_run_notices_another_size(clips: Path) -> None:
+    apart = {}
+    for size in (SIDE, None, 3 * SIDE, SIDE):
+        job = Job(
+            clips / "a", clips / "b", str(clips / "run"), Config(), rig=read_rig(clips / "rig.json"),
+            offset=0.0, scale=KnownScale(tag=size), fps=10.0,
+        )  # fmt: skip
+        plan, found = make_plan(job, silent)
+        lengths = [baseline(*frame.views) for frame in plan.rig.frames]
+        assert apart.setdefault(size, lengths) == lengths
+        wanted = SIDE / 2 if size is None else size
+        true = [baseline(*frame.views) * wanted / SIDE for frame in rig().frames]
+        assert lengths == pytest.approx(true, rel=0.005)
+        said = "the calibration given" if size is None else f"tag 9 of {size:g} m"
+        assert said in found["calibration"]["scale"]
 
 
 def test_a_tag_that_is_not_there_is_one_sentence(clips: Path, capsys: pytest.CaptureFixture[str]) -> None:

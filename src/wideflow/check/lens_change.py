@@ -1,9 +1,8 @@
 """Does a lens zoom during a clip, also while the camera moves?
 
 At one moment both cameras give points of the scene in space. At another moment the camera is sought that sees
-those points where its picture has them, with a focal length of its own (and a middle, which turns could hide
-behind): a camera that comes nearer moves near points more than far ones, a zoom moves all alike. What moves by
-itself is outvoted.
+those points where its picture has them, with a focal length (and a middle) of its own: a camera that comes
+nearer moves near points more than far ones, a zoom moves all alike. What moves by itself is outvoted.
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ def scale_findings(calibration: dict[str, Any]) -> tuple[Finding, ...]:
     if source == "unknown":
         found = "The scale is unknown: the mean distance between the cameras counts as 1."
         return (Finding(_SCALE, "good", found, "Give --tag-size, --scale-points or --scale for metres."),)
-    found = f"The scale is that of: {scale_words(calibration)}."
+    found = f"The scale comes from {scale_words(calibration)}."
     if (_number(calibration, "scale_error") or 0) > _VAGUE:
         remedy = "Have the tag, or the points, larger in the picture, sharp, and seen by both cameras longer."
         return (Finding(_SCALE, "weak", found, remedy),)

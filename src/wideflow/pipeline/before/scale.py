@@ -107,7 +107,7 @@ def _by_tag(
     how = f"tag {seen.number} of {size:g} m, which {kind}, in {a} pictures of A and {b} of B"
     away = [size / tag.side * distance for distance in tag.distance]
     means = f"the tag is {away[0]:.3g} m from A and {away[1]:.3g} m from B"
-    return _rescaled(found, size / tag.side, how, error, means)
+    return _rescaled(found, size / tag.side, how, error, means, " m")
 
 
 def _seen(rig: Rig, videos: tuple[Video, Video], pairs: FramePairs, progress: Progress) -> Sightings:
@@ -141,10 +141,12 @@ def _spread(found: Calibration, measure: Callable[[Rig], float]) -> float:
     return float(np.sqrt(np.nansum(ratios**2)))
 
 
-def _rescaled(found: Calibration, factor: float, how: str, error: float, means: str) -> Calibration:
+def _rescaled(
+    found: Calibration, factor: float, how: str, error: float, means: str, unit: str = ""
+) -> Calibration:
     rig = scaled(found.rig, factor)
     lengths, _ = motion_of_rig(rig)
-    apart = f"the cameras are {float(np.mean(lengths)):.3g} apart on average"
+    apart = f"the cameras are {float(np.mean(lengths)):.3g}{unit} apart on average"
     said = ", and ".join(part for part in (apart, means) if part)
     report = replace(found.report, scale=how, scale_error=error, scale_means=said, baseline=lengths)
     others = tuple(scaled(other, factor) for other in found.alternatives)
