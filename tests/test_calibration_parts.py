@@ -245,5 +245,8 @@ def test_a_length_in_the_picture_is_measured() -> None:
     assert length.length == pytest.approx(np.linalg.norm(board[1] - board[0]), rel=0.02)
     assert length.distance == pytest.approx(np.linalg.norm(board.mean(axis=0) - views[0].centre), rel=0.02)
     assert length.of(views) == pytest.approx(length.length)
+    moved = np.array([[0.0, 0], [0.6, 0.8]])  # one end by 1 px
+    other = replace(length, y=length.y + moved).of(views)
+    assert abs(other / length.length - 1) < 3 * length.error
     with pytest.raises(InputError, match="outside A's picture"):
         measure_length(pictures, views, [(5, 5), (500, 5)])

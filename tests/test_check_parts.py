@@ -168,21 +168,21 @@ def test_white_balance_that_drifts_is_counted_too() -> None:
     assert found.drift == pytest.approx(0, abs=0.02)
 
 
-@pytest.mark.parametrize(("zoom", "nearer"), [(1.0, 0.0), (1.0, 0.9), (1.06, 0.0), (0.9, 0.5)])
-def test_a_zoom_is_told_from_coming_nearer(zoom: float, nearer: float) -> None:
+@pytest.mark.parametrize(("zoom", "nearer", "focal"), [(1.0, 0.9, 0.8), (1.06, 0.0, 0.9), (0.9, 0.3, 0.9)])
+def test_a_zoom_is_told_from_coming_nearer(zoom: float, nearer: float, focal: float) -> None:
     scene, both = box(400), []
-    for k in range(4):
-        share = k / 3
+    for k in range(3):
+        share = k / 2
         a = still(
-            with_mover(scene, k), turn(1, share), (0.1 * share, 0, nearer * share), 0.9 * zoom**share, 2 * k
+            with_mover(scene, k), turn(1, share), (0.1 * share, 0, nearer * share), focal * zoom**share, 2 * k
         )
         b = still(with_mover(scene, k), turn(1, 9), (1.0, 0.05 * share, 0), 0.84, 2 * k + 1)
         both.append((a, b))
     a, b = shared_view(both).lenses
-    assert a.moments == b.moments == 3
+    assert a.moments == b.moments == 2
     assert b.zoom < 1.01
     factor = max(zoom, 1 / zoom)
-    assert factor - 0.03 < a.zoom < factor + 0.01
+    assert factor - 0.05 < a.zoom < factor + 0.01
 
 
 def test_white_and_black_are_shares_of_the_picture() -> None:

@@ -145,15 +145,15 @@ def test_the_side_is_measured_whether_the_tag_stands_or_moves(moves: float) -> N
 
 @pytest.fixture(scope="module")
 def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two folders of three pictures with a tag, two without, and the cameras in a unit of 2 m."""
+    """Folders of two pictures with a tag, one without, and the cameras in a unit of 2 m."""
     out = tmp_path_factory.mktemp("tags")
     for name, camera, surface in (("a", 0, wall(9)), ("b", 1, wall(9)), ("b_plain", 1, wall(None))):
         (out / name).mkdir()
-        for frame in rig().frames:
+        for frame in rig().frames[:2]:
             cv2.imwrite(str(out / name / f"{frame.index}.png"), picture(frame.views[camera], surface))
     frames = tuple(
         replace(f, views=tuple(View(v.camera, v.cam_from_world * [1, 1, 1, 0.5]) for v in f.views))
-        for f in rig().frames
+        for f in rig().frames[:2]
     )
     write_rig(out / "rig.json", Rig(rig().cameras, frames))
     return out
@@ -170,14 +170,14 @@ def test_a_tag_in_the_videos_sets_the_scale_and_a_wrong_size_is_seen(
 ) -> None:
     assert calibrated(clips, "b", "--tag-size", str(size)) == 0
     found = read_rig(clips / "found.json")
-    for one, two in zip(found.frames, rig().frames, strict=True):
+    for one, two in zip(found.frames, rig().frames[:2], strict=True):
         assert baseline(*one.views) == pytest.approx(baseline(*two.views) * size / SIDE, rel=0.005)
     report = json.loads((clips / "calibration.json").read_text())
     assert f"tag 9 of {size:g} m" in report["scale"]
     assert 0 < report["scale_error"] < 0.01
     apart = re.search(r"the cameras are ([0-9.]+) m apart .* ([0-9.]+) m from A", report["scale_means"])
     assert apart is not None
-    true = np.mean([baseline(*frame.views) for frame in rig().frames]) * size / SIDE
+    true = np.mean([baseline(*frame.views) for frame in rig().frames[:2]]) * size / SIDE
     assert float(apart[1]) == pytest.approx(true, rel=0.01)
     assert float(apart[2]) == pytest.approx(2.53 * size / SIDE, rel=0.02)
     assert apart[0] in capsys.readouterr().out
@@ -185,7 +185,7 @@ def test_a_tag_in_the_videos_sets_the_scale_and_a_wrong_size_is_seen(
 
 def test_a_run_notices_another_size(clips: Path) -> None:
     apart = {}
-    for size in (SIDE, None, 3 * SIDE, SIDE):
+    for size in (SIDE, None, SIDE):
         job = Job(
             clips / "a", clips / "b", str(clips / "run"), Config(), rig=read_rig(clips / "rig.json"),
             offset=0.0, scale=KnownScale(tag=size), fps=10.0,
@@ -194,7 +194,7 @@ def test_a_run_notices_another_size(clips: Path) -> None:
         lengths = [baseline(*frame.views) for frame in plan.rig.frames]
         assert apart.setdefault(size, lengths) == lengths
         wanted = SIDE / 2 if size is None else size
-        true = [baseline(*frame.views) * wanted / SIDE for frame in rig().frames]
+        true = [baseline(*frame.views) * wanted / SIDE for frame in rig().frames[:2]]
         assert lengths == pytest.approx(true, rel=0.005)
         said = "the calibration given" if size is None else f"tag 9 of {size:g} m"
         assert said in found["calibration"]["scale"]

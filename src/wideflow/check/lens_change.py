@@ -3,6 +3,10 @@
 At one moment both cameras give points of the scene in space. At another moment the camera is sought that sees
 those points where its picture has them, with a focal length (and a middle) of its own: a camera that comes
 nearer moves near points more than far ones, a zoom moves all alike. What moves by itself is outvoted.
+
+With a wrong lens, coming nearer looks like a zoom, the one way or the other as the lens is longer or shorter
+than thought. So everything is done with the shortest and with the longest lens that phones have, and only
+what both say counts.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ _COARSE = 0.012  # of the longer side within which points agree before the lens 
 _NOISE = 0.4  # px that a point is off by, of a picture as it is looked at
 _SURE = 2.0  # deviations that a change must exceed
 _WIDER = 2.0  # times what independent errors would give: points err alike
+_SHORTEST, _LONGEST = 0.65, 1.15  # focal lengths of phones' videos, as shares of the longer side
 _VAGUE = 0.03  # deviation of a focal length above which it tells nothing
 
 
@@ -48,20 +53,23 @@ class LensChange:
 def lens_changes(both: list[tuple[Still, Still]], moments: list[Agreement]) -> tuple[LensChange, LensChange]:
     """Of A and of B, by their pictures at the same moments, and those at which they agree."""
     # one moment alone: lenses that change would bend what all of them say together
-    relative = fit_relative(moments[len(moments) // 2 :][:1])
-    if relative is None:
+    middle = moments[len(moments) // 2 :][:1]
+    fits = [fit_relative(middle, focal) for focal in (_SHORTEST, _LONGEST)]
+    known = [fit for fit in fits if fit is not None]
+    if len(known) < len(fits):
         return LensChange(), LensChange()
-    placed = relative.placed[0]
-    a, b = (_of_camera(placed, relative, camera, [pair[camera] for pair in both]) for camera in (0, 1))
+    a, b = (_of_camera(known, camera, [pair[camera] for pair in both]) for camera in (0, 1))
     return a, b
 
 
-def _of_camera(placed: Placed, relative: Relative, camera: int, stills: list[Still]) -> LensChange:
-    here = (placed.moment.first, placed.moment.second)[camera]
-    own = (placed.moment.x, placed.moment.y)[camera][placed.moment.on_lines]
-    points, kept = _points(placed, relative, camera)
-    own, number = own[kept], {tuple(xy): i for i, xy in enumerate(own[kept].tolist())}
-    found, deviations = [0.0], [0.0]
+def _of_camera(fits: list[Relative], camera: int, stills: list[Still]) -> LensChange:
+    moment = fits[0].placed[0].moment
+    here = (moment.first, moment.second)[camera]
+    own = (moment.x, moment.y)[camera][moment.on_lines]
+    clouds = [_points(fit.placed[0], fit, camera) for fit in fits]
+    kept = np.all([ahead for _, ahead in clouds], axis=0)
+    number = {tuple(xy): i for i, xy in enumerate(own.tolist()) if kept[i]}
+    found, deviations = [np.zeros(len(fits))], [np.zeros(len(fits))]
     for other in stills:
         if other.index == here.index:
             continue
@@ -71,18 +79,22 @@ def _of_camera(placed: Placed, relative: Relative, camera: int, stills: list[Sti
         if len(both) < _FEWEST:
             continue
         chosen, there = np.array(both).T
-        lens = relative.lenses[camera]
-        fit = _resected(points[chosen], other.points.xy[there].astype(np.float64), lens, other.grey.shape)
-        if fit is not None and fit[1] < _VAGUE:
-            found.append(fit[0])
-            deviations.append(fit[1])
+        xy, shape = other.points.xy[there].astype(np.float64), other.grey.shape
+        each = [
+            _resected(points[chosen], xy, fit.lenses[camera], shape)
+            for (points, _), fit in zip(clouds, fits, strict=True)
+        ]
+        sure = [one for one in each if one is not None and one[1] < _VAGUE]
+        if len(sure) == len(fits):
+            found.append(np.array([change for change, _ in sure]))
+            deviations.append(np.array([deviation for _, deviation in sure]))
     if len(found) == 1:
         return LensChange()
     return LensChange(_largest(np.array(found), np.array(deviations)), len(found) - 1)
 
 
 def _points(placed: Placed, relative: Relative, camera: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """What both cameras see at one moment, in the frame of one of them; and which of the matches it is."""
+    """What both cameras see at one moment, in the frame of one of them, and which of it is ahead of both."""
     chosen, rays = placed.moment.on_lines, []
     for points, still, lens in zip(
         (placed.moment.x, placed.moment.y),
@@ -99,8 +111,7 @@ def _points(placed: Placed, relative: Relative, camera: int) -> tuple[Floats, ND
     depth = (np.cross(rays[1], placed.t) * normal).sum(axis=1) / np.maximum(squared, 1e-18)
     in_a = rays[0] * depth[:, None]
     in_b = in_a @ placed.R.T + placed.t
-    kept = (depth > 0) & (in_b[:, 2] > 0)
-    return (in_a, in_b)[camera][kept], kept
+    return (in_a, in_b)[camera], (depth > 0) & (in_b[:, 2] > 0)
 
 
 def _resected(points: Floats, xy: Floats, lens: Lens, shape: tuple[int, ...]) -> tuple[float, float] | None:
@@ -142,7 +153,11 @@ def _resected(points: Floats, xy: Floats, lens: Lens, shape: tuple[int, ...]) ->
 
 
 def _largest(values: Floats, deviations: Floats) -> float:
-    """The largest factor between two moments, given as logarithms, less what chance may make of it."""
-    apart = np.abs(values[:, None] - values[None])
+    """The largest factor between two moments (rows), less what chance may make of it, that all columns have.
+
+    ``values`` are logarithms.
+    """
+    apart = values[:, None] - values[None]
     chance = _SURE * np.hypot(deviations[:, None], deviations[None])
-    return float(np.exp(np.maximum(apart - chance, 0).max()))
+    grows, shrinks = ((sign * apart - chance).min(axis=2) for sign in (1, -1))
+    return float(np.exp(max(grows.max(), shrinks.max(), 0.0)))

@@ -72,16 +72,19 @@ class _Pair:
     t: Floats
 
 
-def fit_relative(moments: list[Agreement]) -> Relative | None:
-    """Fit the matches between A and B that agree, of all moments; None where no moment gives a pose."""
-    started = [(moment, pair) for moment in moments if (pair := _start(moment)) is not None]
+def fit_relative(moments: list[Agreement], focal: float = _FOCAL) -> Relative | None:
+    """Fit the matches between A and B that agree, of all moments; None where no moment gives a pose.
+
+    Lenses are sought around ``focal``, a share of the longer side.
+    """
+    started = [(moment, pair) for moment in moments if (pair := _start(moment, focal)) is not None]
     if not started:
         return None
     pairs = [pair for _, pair in started]
     unit = max(moments[0].first.grey.shape)
 
     def residuals(parameters: Floats) -> Floats:
-        lenses = _lenses(parameters)
+        lenses = _lenses(parameters, focal)
         parts = [
             _off_lines(pair, lenses, *_moved(pair, step)) * (unit / _NOISE)
             for pair, step in zip(pairs, parameters[4:].reshape(-1, 5), strict=True)
@@ -96,7 +99,7 @@ def fit_relative(moments: list[Agreement]) -> Relative | None:
 
     start = np.zeros(4 + 5 * len(pairs))
     found = least_squares(objective, start, method="lm", max_nfev=12 * len(start)).x
-    lenses = _lenses(found)
+    lenses = _lenses(found, focal)
     poses = [_moved(pair, step) for pair, step in zip(pairs, found[4:].reshape(-1, 5), strict=True)]
     return Relative(
         (lenses[0][0], lenses[1][0]),
@@ -113,15 +116,15 @@ def ideal_points(points: Floats, shape: tuple[int, ...], lens: Lens) -> Floats:
     return _ideal((points - (np.array(shape[1::-1]) - 1) / 2) / max(shape), lens)
 
 
-def _start(moment: Agreement) -> _Pair | None:
+def _start(moment: Agreement, focal: float) -> _Pair | None:
     chosen = np.flatnonzero(moment.on_lines)
     chosen = chosen[:: max(1, len(chosen) // _MOST)]
     x, y = (
         (points[chosen] - (np.array(grey.shape[::-1]) - 1) / 2) / max(grey.shape)
         for points, grey in ((moment.x, moment.first.grey), (moment.y, moment.second.grey))
     )
-    rays = x / _FOCAL, y / _FOCAL
-    near = 2 / (_FOCAL * max(moment.first.grey.shape))
+    rays = x / focal, y / focal
+    near = 2 / (focal * max(moment.first.grey.shape))
     try:
         E, inliers = cv2.findEssentialMat(*rays, np.eye(3), cv2.USAC_MAGSAC, prob=0.999, threshold=near)
     except cv2.error:  # OpenCV 5 ends so where it finds no model at all
@@ -140,8 +143,8 @@ def _moved(pair: _Pair, step: Floats) -> tuple[Floats, Floats]:
     return cv2.Rodrigues(step[:3])[0] @ pair.R, t / np.linalg.norm(t)
 
 
-def _lenses(parameters: Floats) -> tuple[Lens, Lens]:
-    focal = _FOCAL * np.exp(parameters[:2])
+def _lenses(parameters: Floats, around: float) -> tuple[Lens, Lens]:
+    focal = around * np.exp(parameters[:2])
     return (float(focal[0]), float(parameters[2])), (float(focal[1]), float(parameters[3]))
 
 

@@ -27,15 +27,15 @@ class Length:
         Ideal pixels of both in A and in B.
     length, distance : float
         Between them, and of their middle from A, in the unit of the cameras.
-    pixels : float
-        Between them in A's picture.
+    error : float
+        Relative deviation of the length if every coordinate of both ends is off by 1 px.
     """
 
     x: NDArray[np.float64]
     y: NDArray[np.float64]
     length: float
     distance: float
-    pixels: float
+    error: float
 
     def of(self, views: tuple[View, View]) -> float:
         """The length if the cameras were these."""
@@ -87,9 +87,12 @@ def measure_length(
             "cameras see, or give the distance between the cameras with --scale"
         )
     flow = found.forward.uv[rows[:, 0], rows[:, 1]].astype(np.float64)
-    ends = triangulate(view_a, view_b, ideal, ideal + flow).points
+    found_ends = triangulate(view_a, view_b, ideal, ideal + flow)
+    ends = found_ends.points
     length = float(np.linalg.norm(ends[1] - ends[0]))
     if not (np.isfinite(length) and length > 0):
         raise InputError("the two points of --scale-points are the same; pick two places some way apart")
     away = float(np.linalg.norm(ends.mean(axis=0) - view_a.centre))
-    return Length(ideal, ideal + flow, length, away, float(np.linalg.norm(ideal[1] - ideal[0])))
+    along = (ends[1] - ends[0]) / length
+    variance = float(along @ found_ends.covariance.sum(axis=0) @ along)
+    return Length(ideal, ideal + flow, length, away, float(np.sqrt(variance)) / length)

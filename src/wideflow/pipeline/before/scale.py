@@ -20,7 +20,7 @@ from wideflow.types import Rig, RigFrame
 from wideflow.video.read import Video
 
 _MOMENTS = 24  # that are searched for a tag, evenly over time
-_POINT = 0.3  # px that a dense match puts each end of a length off
+_POINT = 0.4  # px that a dense match, and a hand that picks pixels, put each end of a length off
 _REMEDY = (
     "print one with 'wideflow tag', stand it where both cameras see it flat, whole and at least 30 pixels "
     "wide, or give the scale with --scale or --scale-points"
@@ -74,7 +74,7 @@ def with_scale(
         )
         length = measure_length(pictures, here.views, known.points, config, progress)
         own, others = length.length, _spread(found, lambda rig: length.of(_frame(rig, known.frame).views))
-        factor, error = known.length / own, _POINT * np.sqrt(2) / length.pixels
+        factor, error = known.length / own, _POINT * length.error
         how = f"{known.length:g} between two points of frame {here.index}"
         away = factor * length.distance
         means = f"the points are {away:.3g} from A"
