@@ -88,7 +88,7 @@ def test_cameras_of_every_frame_are_found_kept_and_the_same_again(
     assert report.reprojection_error_median < 0.5
     assert report.inliers_across > 50
     assert np.allclose(report.axis_angle, 14, atol=4)
-    assert json.loads(json.dumps(report.as_dict()))["scale"] == "free"
+    assert json.loads(json.dumps(report.as_dict()))["scale"] == "unknown"
     # killed during the last step: the others are not done again, and the result has the same bits
     (kept,) = tmp_path.iterdir()
     (kept / "motion.bin").write_bytes((kept / "motion.bin").read_bytes()[:100])
@@ -181,9 +181,11 @@ def test_command_writes_rig_and_report_in_the_unit_that_was_given(
     [
         (["--scale", "0"], "above 0"),
         (["--scale-points", "1,2:3,4"], "belong together"),
-        (["--scale", "1", "--scale-points", "1,2:3,4", "--scale-length", "2"], "not both"),
+        (["--scale", "1", "--scale-points", "1,2:3,4", "--scale-length", "2"], "only one of"),
         (["--scale-points", "1,2", "--scale-length", "2"], "X,Y:X,Y"),
         (["--scale-frame", "2"], "--scale"),
+        (["--tag-size", "-1"], "above 0"),
+        (["--scale", "1", "--tag-size", "0.2"], "only one of"),
         (["--frames", "7"], "START:STOP"),
         (["--frames", "7:7"], "no frame"),
         (["--frames", "900:"], "choose --frames there"),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import room
 from wideflow import Rig, Video
-from wideflow.calibration import scaled, smoothed, with_baseline
+from wideflow.calibration import scaled, smoothed
 from wideflow.calibration.report import CalibrationReport, doubts_about
 from wideflow.calibration.sightings.keyframes import choose_keyframes
 from wideflow.calibration.solving.lens import first_lenses, focal_in_notes
@@ -105,9 +105,8 @@ def test_scale_multiplies_lengths_and_nothing_else(factor: float) -> None:
     for one, two in zip(truth.frames, found.frames, strict=True):
         assert baseline(*two.views) == pytest.approx(factor * baseline(*one.views))
         assert all((v.R == w.R).all() for v, w in zip(one.views, two.views, strict=True))
-    assert baseline(*with_baseline(truth, 2.5, 3).frame(3).views) == pytest.approx(2.5)
     with pytest.raises(InputError, match="above 0"):
-        with_baseline(truth, 0.0)
+        scaled(truth, 0.0)
 
 
 def true_rig(frames: int) -> Rig:
@@ -243,6 +242,11 @@ def test_a_length_in_the_picture_is_measured() -> None:
     board = np.array([[-1.3, 0.1, 4.375], [-0.7, 0.8, 4.825]])
     pixels = project(views[0].camera, world_to_camera(views[0], board))
     length = measure_length(pictures, views, pixels.tolist())
-    assert length == pytest.approx(np.linalg.norm(board[1] - board[0]), rel=0.02)
+    assert length.length == pytest.approx(np.linalg.norm(board[1] - board[0]), rel=0.02)
+    assert length.distance == pytest.approx(np.linalg.norm(board.mean(axis=0) - views[0].centre), rel=0.02)
+    assert length.of(views) == pytest.approx(length.length)
+    moved = np.array([[0.0, 0], [0.6, 0.8]])  # one end by 1 px
+    other = replace(length, y=length.y + moved).of(views)
+    assert abs(other / length.length - 1) < 3 * length.error
     with pytest.raises(InputError, match="outside A's picture"):
         measure_length(pictures, views, [(5, 5), (500, 5)])

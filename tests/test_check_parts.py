@@ -155,6 +155,36 @@ def test_exposure_that_drifts_is_counted_in_stops() -> None:
     assert light(drifting, compare_along(drifting)).drift == pytest.approx(1.0, abs=0.1)
 
 
+def test_white_balance_that_drifts_is_counted_too() -> None:
+    def tinted(index: int, stops: float) -> Still:
+        view = still(box(), index=index, noise=0.05)
+        colour = 90 * 2 ** (np.array([stops / 2, 0, -stops / 2]) / 2.2)
+        rgb = np.broadcast_to(colour.round().astype(np.uint8), (*SIZE[::-1], 3)).copy()
+        return Still(index, rgb, view.grey, view.points)
+
+    drifting = [tinted(k, stops) for k, stops in enumerate((0, 0.2, 0.5, 0.4))]
+    found = light(drifting, compare_along(drifting))
+    assert found.tint == pytest.approx(0.5, abs=0.05)
+    assert found.drift == pytest.approx(0, abs=0.02)
+
+
+@pytest.mark.parametrize(("zoom", "nearer", "focal"), [(1.0, 0.9, 0.8), (1.06, 0.0, 0.9), (0.9, 0.3, 0.9)])
+def test_a_zoom_is_told_from_coming_nearer(zoom: float, nearer: float, focal: float) -> None:
+    scene, both = box(400), []
+    for k in range(3):
+        share = k / 2
+        a = still(
+            with_mover(scene, k), turn(1, share), (0.1 * share, 0, nearer * share), focal * zoom**share, 2 * k
+        )
+        b = still(with_mover(scene, k), turn(1, 9), (1.0, 0.05 * share, 0), 0.84, 2 * k + 1)
+        both.append((a, b))
+    a, b = shared_view(both).lenses
+    assert a.moments == b.moments == 2
+    assert b.zoom < 1.01
+    factor = max(zoom, 1 / zoom)
+    assert factor - 0.05 < a.zoom < factor + 0.01
+
+
 def test_white_and_black_are_shares_of_the_picture() -> None:
     grey = textured()
     grey[:90], grey[-36:] = 255, 0

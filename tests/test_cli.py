@@ -199,6 +199,7 @@ def test_every_field_of_the_renderer_has_an_option(rendered: list[Any]) -> None:
         photometric="strong", offset=-0.43, rolling_shutter=0.02, motion_blur=0.4, weak=0.2, overexpose=0.1,
         distortion=(-0.05, 0.01), video=True, flows=True, movers=0.3, path="walk", place="hall",
         zoom=(1.2, 1.1), fps_b=24.0, sound=False, tremor=0.5, stops=(0.2, -1.0),
+        tag=0.2, exposure_drift=1.5, lamp_flicker=0.3,
     )  # fmt: skip
     words = ["synth", "out", "--threads", "1"]
     for field in fields(SynthConfig):

@@ -2,6 +2,7 @@
 
 import json
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -27,7 +28,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def cameras(draw: st.DrawFn) -> Camera:
     K = np.array([[draw(positive), draw(finite), draw(finite)], [0, draw(positive), draw(finite)], [0, 0, 1]])
     size = draw(st.integers(1, 10_000)), draw(st.integers(1, 10_000))
-    return Camera(draw(st.text()), *size, K, draw(st.tuples(*4 * [finite])))
+    readout = draw(st.just(0.0) | st.floats(0, 0.99))
+    return Camera(draw(st.text()), *size, K, draw(st.tuples(*4 * [finite])), readout)
 
 
 @st.composite
@@ -51,6 +53,7 @@ def same_camera(a: Camera, b: Camera) -> bool:
         (a.name, a.size) == (b.name, b.size)
         and a.K.tobytes() == b.K.tobytes()
         and a.distortion.tobytes() == b.distortion.tobytes()
+        and a.readout == b.readout
     )
 
 
@@ -65,6 +68,23 @@ def test_rig_round_trip_is_exact(folder: Path, rig: Rig) -> None:
         for k in range(2):
             assert before.views[k].cam_from_world.tobytes() == after.views[k].cam_from_world.tobytes()
             assert after.views[k].camera is back.cameras[k]
+
+
+def test_read_out_is_written_where_there_is_one_and_read_where_it_is_wrong() -> None:
+    camera = Camera("a", 4, 3, np.array([[5.0, 0, 2], [0, 5, 1], [0, 0, 1]]))
+    assert "readout" not in files.cameras.camera_to_fields(camera)  # as before there were any
+    assert files.cameras.camera_to_fields(replace(camera, readout=0.02))["readout"] == 0.02
+    with pytest.raises(InputError, match="read out"):
+        replace(camera, readout=-0.1)
+
+
+@pytest.mark.parametrize(("value", "said"), [("fast", "finite number"), (2.0, "read out")])
+def test_a_wrong_read_out_is_said(tmp_path: Path, value: object, said: str) -> None:
+    rig = example()
+    rig["cameras"][1]["readout"] = value
+    (tmp_path / "rig.json").write_text(json.dumps(rig))
+    with pytest.raises(FileError, match=said):
+        files.read_rig(tmp_path / "rig.json")
 
 
 def example() -> dict:

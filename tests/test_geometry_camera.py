@@ -15,6 +15,7 @@ from wideflow.geometry import (
     camera_to_world,
     ideal_camera,
     inside_picture,
+    interpolate_pose,
     optical_axis_angle,
     pixel_grid,
     project,
@@ -217,6 +218,23 @@ def test_poses_compose(rig, seed):
     np.testing.assert_allclose(through, world_to_camera(view2, points), atol=1e-11)
     np.testing.assert_allclose(world_to_camera(view2, view2.centre), 0, atol=1e-12)
     assert np.linalg.norm(pose[:, 3]) == pytest.approx(baseline(view1, view2), abs=1e-11)
+
+
+@pytest.mark.parametrize("degrees", [0.0, 30.0, 179.0])
+def test_between_two_poses_a_camera_turns_evenly_and_goes_straight(degrees):
+    axis = np.array([1.0, -2.0, 0.5]) / np.sqrt(5.25)
+    start = cv2.Rodrigues(np.array([0.3, 0.1, -0.2]))[0]
+    one, two = np.array([1.0, 0, 2]), np.array([0.0, 3, 1])
+
+    def pose(share):
+        R = cv2.Rodrigues(share * np.radians(degrees) * axis)[0] @ start
+        return np.column_stack([R, -R @ (one + share * (two - one))])
+
+    shares = np.array([[-0.4, 0.0, 0.25], [0.5, 1.0, 1.3]])
+    found = interpolate_pose(pose(0), pose(1), shares)
+    assert found.shape == (2, 3, 3, 4)
+    for share, each in zip(shares.ravel(), found.reshape(-1, 3, 4), strict=True):
+        np.testing.assert_allclose(each, pose(share), atol=1e-7)
 
 
 def test_angle_and_baseline_of_a_known_rig():

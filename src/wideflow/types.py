@@ -41,6 +41,8 @@ class Camera:
         Intrinsic matrix in pixels, pixel centres at integers.
     distortion : (4,) float64
         OpenCV's k1, k2, p1, p2. All zero for an ideal pinhole.
+    readout : float
+        Seconds from the first row to the last of a rolling shutter; 0 for one that opens at once.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Camera:
     height: int
     K: NDArray[np.float64]
     distortion: NDArray[np.float64] = field(default_factory=lambda: np.zeros(4))
+    readout: float = 0.0
 
     def __post_init__(self) -> None:
         if self.width < 1 or self.height < 1:
@@ -60,6 +63,8 @@ class Camera:
         object.__setattr__(self, "K", K)
         distortion = _frozen(self.distortion, (4,), f"distortion of camera '{self.name}'")
         object.__setattr__(self, "distortion", distortion)
+        if not 0 <= self.readout < 1:
+            raise InputError(f"camera '{self.name}' cannot read out its rows in {self.readout} s")
 
     @property
     def size(self) -> tuple[int, int]:
@@ -108,16 +113,22 @@ class View:
 
 @dataclass(frozen=True, eq=False)
 class RigFrame:
-    """The two views at one time step; ``times`` are seconds on each camera's own clock."""
+    """The two views at one time step; ``times`` are seconds on each camera's own clock.
+
+    ``rows``, where known, has the poses (2, 2, 3, 4) of both cameras as rolling shutters expose the first row
+    and the last; ``views`` are those of the middle.
+    """
 
     index: int
     times: tuple[float, float]
     views: tuple[View, View]
+    rows: NDArray[np.float64] | None = None
 
     @property
     def mirrored(self) -> RigFrame:
         """The cameras in each other's place."""
-        return RigFrame(self.index, self.times[::-1], self.views[::-1])
+        rows = None if self.rows is None else self.rows[::-1]
+        return RigFrame(self.index, self.times[::-1], self.views[::-1], rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """Where: the lenses of two cameras and their poses in every frame, by structure from motion."""
 
 from wideflow.calibration.check import check_rig, fit_rig
-from wideflow.calibration.poses import scaled, smoothed, with_baseline
+from wideflow.calibration.poses import scaled, smoothed
 from wideflow.calibration.report import CalibrationReport, motion_of_rig
 from wideflow.calibration.solution import Calibration, calibrate
 
@@ -14,5 +14,4 @@ __all__ = [
     "motion_of_rig",
     "scaled",
     "smoothed",
-    "with_baseline",
 ]

@@ -166,7 +166,7 @@ def _judged(
         focal_lengths=(focal[0], focal[1]),
         intrinsics_source=("given", "given"),
         static=(len(rig.frames) == 1,) * 2,
-        scale="as in the calibration given",
+        scale="the calibration given",
         doubts=_doubts(measured, near, matches, _times_off(rig, videos)),
     )
 

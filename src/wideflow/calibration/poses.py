@@ -19,28 +19,14 @@ def scaled(rig: Rig, factor: float) -> Rig:
     if not (np.isfinite(factor) and factor > 0):
         raise InputError(f"a scale of {factor} is impossible; give a length above 0")
     frames = tuple(
-        replace(frame, views=(_scaled_view(frame.views[0], factor), _scaled_view(frame.views[1], factor)))
+        replace(
+            frame,
+            views=(_scaled_view(frame.views[0], factor), _scaled_view(frame.views[1], factor)),
+            rows=None if frame.rows is None else frame.rows * [1, 1, 1, factor],
+        )
         for frame in rig.frames
     )
     return Rig(rig.cameras, frames)
-
-
-def with_baseline(rig: Rig, distance: float, frame: int | None = None) -> Rig:
-    """The rig in a unit in which the cameras are ``distance`` apart.
-
-    Parameters
-    ----------
-    rig : Rig
-        In any unit.
-    distance : float
-        Known distance between the cameras.
-    frame : int, optional
-        Index of the frame in which it holds; the first of the rig unless given.
-    """
-    if not (np.isfinite(distance) and distance > 0):
-        raise InputError(f"the cameras cannot be {distance} apart; give a distance above 0")
-    here = rig.frames[0] if frame is None else rig.frame(frame)
-    return scaled(rig, distance / baseline(*here.views))
 
 
 def with_mean_baseline(rig: Rig) -> Rig:

@@ -79,7 +79,11 @@ class CalibrationReport:
     flat : float
         Share of the matches of a moment that one plane explains.
     scale : str
-        "free", or how it was given.
+        "unknown", or where it comes from.
+    scale_error : float
+        Relative standard error of the scale, beside that of the number given; NaN if it is not known.
+    scale_means : str
+        Lengths that follow from it, so that nonsense is seen.
     doubts : tuple of Finding
         What speaks against it, with what to do; a "poor" one means that it is not to be trusted.
     """
@@ -107,7 +111,9 @@ class CalibrationReport:
     halves: float = float("nan")
     lens_off: float = float("nan")
     flat: float = float("nan")
-    scale: str = "free"
+    scale: str = "unknown"
+    scale_error: float = float("nan")
+    scale_means: str = ""
     doubts: tuple[Finding, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:

@@ -21,11 +21,16 @@ _WIDE, _TOO_WIDE = 32.0, 60.0  # degrees
 _FLAT = 0.9  # share of what both see that one plane explains
 _SOFT, _BLURRED = 1.5, 4.0  # px of blur
 _WHITE, _BLACK, _HOPELESS = 0.1, 0.25, 0.6  # shares of the picture
-_DRIFT, _UNLIKE = 0.5, 1.5  # stops
+_DRIFT, _TINT, _UNLIKE = 0.3, 0.2, 1.5  # stops
 _TURNED = 30.0  # degrees of roll
 _APART = 0.012  # seconds between the frames of a pair: a third of a frame at 30 per second
 _MISSING = 0.02  # share of the frames
-_ZOOM = 1.08
+_ZOOM = 1.08  # of the whole picture, without parallax
+_ZOOM_BESIDE_PARALLAX = 1.02  # beyond what chance explains
+_LOCK = "Lock exposure, white balance and focus before you film: on most phones hold a finger on the subject."
+_STEADY = (
+    "Switch off stabilisation, also called action mode or steady video, and hold the phone with both hands."
+)
 _BORDER_CHANGE = 0.01
 
 
@@ -37,7 +42,7 @@ def findings_about(
     if shared.found and not shared.one_clip:
         found.append(_angle(shared))
     found += [_movement(clips), _sharpness(clips), _exposure(clips, shared)]
-    found += [_zoom(clips)] if max(clip.motion.zoom for clip in clips) >= _ZOOM else []
+    found += _zoom(clips, shared)
     found += [_border(clips)] if max(clip.border for clip in clips) > 0 else []
     return tuple(found)
 
@@ -183,7 +188,12 @@ def _exposure(clips: tuple[ClipMeasures, ClipMeasures], shared: Shared) -> Findi
             remedies.append("Use more light.")
         if drift > _DRIFT:
             parts.append(f"the brightness of {name} changes by {drift:.1f} stops during the clip")
-            remedies.append("Lock exposure and white balance.")
+            remedies.append(_LOCK)
+        if clip.light.tint > _TINT:
+            parts.append(
+                f"the white balance of {name} changes by {clip.light.tint:.1f} stops of red over blue"
+            )
+            remedies.append(_LOCK)
         if max(white, black) > _HOPELESS:
             grade = "poor"
     if abs(shared.stops) > _UNLIKE:
@@ -199,12 +209,18 @@ def _exposure(clips: tuple[ClipMeasures, ClipMeasures], shared: Shared) -> Findi
     )
 
 
-def _zoom(clips: tuple[ClipMeasures, ClipMeasures]) -> Finding:
-    name, clip = max(zip("AB", clips, strict=True), key=lambda one: one[1].motion.zoom)
-    sentence = (
-        f"The picture of {name} changes its scale by {clip.motion.zoom - 1:.0%} as a whole, like a zoom."
-    )
-    return Finding("Zoom", "weak", sentence, "Do not zoom: one lens must do for the whole clip.")
+def _zoom(clips: tuple[ClipMeasures, ClipMeasures], shared: Shared) -> list[Finding]:
+    """A lens that changes: seen in the picture as a whole, or beside the parallax of a camera that moves."""
+    factors = []
+    for clip, lens in zip(clips, shared.lenses, strict=True):
+        whole = clip.motion.zoom if clip.motion.zoom >= _ZOOM else 1.0
+        factors.append(max(whole, lens.zoom if lens.zoom >= _ZOOM_BESIDE_PARALLAX else 1.0))
+    if max(factors) == 1:
+        return []
+    name, factor = max(zip("AB", factors, strict=True), key=lambda one: one[1])
+    sentence = f"The picture of {name} changes its scale by {factor - 1:.0%} at least, which is a zoom."
+    remedy = "Do not zoom, and let no phone change lens or focus by itself: choose one lens, lock the focus."
+    return [Finding("Zoom", "weak", sentence, remedy)]
 
 
 def _border(clips: tuple[ClipMeasures, ClipMeasures]) -> Finding:
@@ -212,7 +228,5 @@ def _border(clips: tuple[ClipMeasures, ClipMeasures]) -> Finding:
     sentence = f"{name} has a black border of up to {clip.border:.0%} of the picture"
     if max(one.border_change for one in clips) > _BORDER_CHANGE:
         sentence += " that changes its width, as a stabiliser does when it shifts and bends the picture."
-        return Finding(
-            "Borders", "weak", sentence, "Switch the stabiliser off: it changes the lens all the time."
-        )
+        return Finding("Borders", "weak", sentence, f"{_STEADY} It changes the lens all the time.")
     return Finding("Borders", "weak", sentence + ".", "Cut the border off, in both clips alike.")

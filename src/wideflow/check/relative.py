@@ -39,12 +39,27 @@ class Relative:
         Degrees by which B was turned about its viewing direction against A.
     error : float
         Median distance of the matches from their epipolar lines, px.
+    lenses : (Lens, Lens)
+        Of A and B.
+    placed : tuple of Placed
+        The moments that gave a pose.
     """
 
     focal: tuple[float, float]
     angles: Floats
     rolls: Floats
     error: float
+    lenses: tuple[Lens, Lens]
+    placed: tuple[Placed, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """A moment with the pose (R, t) of B: x_b = R x_a + t, in units of the distance between the cameras."""
+
+    moment: Agreement
+    R: Floats
+    t: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,15 +72,19 @@ class _Pair:
     t: Floats
 
 
-def fit_relative(moments: list[Agreement]) -> Relative | None:
-    """Fit the matches between A and B that agree, of all moments; None where no moment gives a pose."""
-    pairs = [pair for moment in moments if (pair := _start(moment)) is not None]
-    if not pairs:
+def fit_relative(moments: list[Agreement], focal: float = _FOCAL) -> Relative | None:
+    """Fit the matches between A and B that agree, of all moments; None where no moment gives a pose.
+
+    Lenses are sought around ``focal``, a share of the longer side.
+    """
+    started = [(moment, pair) for moment in moments if (pair := _start(moment, focal)) is not None]
+    if not started:
         return None
+    pairs = [pair for _, pair in started]
     unit = max(moments[0].first.grey.shape)
 
     def residuals(parameters: Floats) -> Floats:
-        lenses = _lenses(parameters)
+        lenses = _lenses(parameters, focal)
         parts = [
             _off_lines(pair, lenses, *_moved(pair, step)) * (unit / _NOISE)
             for pair, step in zip(pairs, parameters[4:].reshape(-1, 5), strict=True)
@@ -80,25 +99,32 @@ def fit_relative(moments: list[Agreement]) -> Relative | None:
 
     start = np.zeros(4 + 5 * len(pairs))
     found = least_squares(objective, start, method="lm", max_nfev=12 * len(start)).x
-    lenses = _lenses(found)
+    lenses = _lenses(found, focal)
     poses = [_moved(pair, step) for pair, step in zip(pairs, found[4:].reshape(-1, 5), strict=True)]
     return Relative(
         (lenses[0][0], lenses[1][0]),
         np.array([_ray_angle(pair, lenses, R) for pair, (R, _) in zip(pairs, poses, strict=True)]),
         np.array([np.degrees(np.arctan2(R[1, 0], R[0, 0])) for R, _ in poses]),
         float(np.median(np.abs(residuals(found)))) * _NOISE,
+        lenses,
+        tuple(Placed(moment, R, t) for (moment, _), (R, t) in zip(started, poses, strict=True)),
     )
 
 
-def _start(moment: Agreement) -> _Pair | None:
+def ideal_points(points: Floats, shape: tuple[int, ...], lens: Lens) -> Floats:
+    """Ideal image points (n, 2) of pixels of a picture of the shape (h, w), seen through a lens."""
+    return _ideal((points - (np.array(shape[1::-1]) - 1) / 2) / max(shape), lens)
+
+
+def _start(moment: Agreement, focal: float) -> _Pair | None:
     chosen = np.flatnonzero(moment.on_lines)
     chosen = chosen[:: max(1, len(chosen) // _MOST)]
     x, y = (
         (points[chosen] - (np.array(grey.shape[::-1]) - 1) / 2) / max(grey.shape)
         for points, grey in ((moment.x, moment.first.grey), (moment.y, moment.second.grey))
     )
-    rays = x / _FOCAL, y / _FOCAL
-    near = 2 / (_FOCAL * max(moment.first.grey.shape))
+    rays = x / focal, y / focal
+    near = 2 / (focal * max(moment.first.grey.shape))
     try:
         E, inliers = cv2.findEssentialMat(*rays, np.eye(3), cv2.USAC_MAGSAC, prob=0.999, threshold=near)
     except cv2.error:  # OpenCV 5 ends so where it finds no model at all
@@ -117,8 +143,8 @@ def _moved(pair: _Pair, step: Floats) -> tuple[Floats, Floats]:
     return cv2.Rodrigues(step[:3])[0] @ pair.R, t / np.linalg.norm(t)
 
 
-def _lenses(parameters: Floats) -> tuple[Lens, Lens]:
-    focal = _FOCAL * np.exp(parameters[:2])
+def _lenses(parameters: Floats, around: float) -> tuple[Lens, Lens]:
+    focal = around * np.exp(parameters[:2])
     return (float(focal[0]), float(parameters[2])), (float(focal[1]), float(parameters[3]))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wideflow.check.agreement import Agreement, compare
+from wideflow.check.lens_change import LensChange, lens_changes
 from wideflow.check.light import stops_between
 from wideflow.check.moments import Still
 from wideflow.check.relative import Relative, fit_relative
@@ -41,6 +42,8 @@ class Shared:
         Degrees by which B is turned about its viewing direction against A; NaN if it cannot be told.
     focal : (float, float)
         Guess of both focal lengths as shares of the longer sides; NaN if there is none.
+    lenses : (LensChange, LensChange)
+        How the lens of A and that of B change from moment to moment.
     """
 
     moments: int
@@ -54,6 +57,7 @@ class Shared:
     parallax: float
     roll: float
     focal: tuple[float, float]
+    lenses: tuple[LensChange, LensChange] = (LensChange(), LensChange())
 
 
 def shared_view(both: list[tuple[Still, Still]]) -> Shared:
@@ -81,6 +85,7 @@ def shared_view(both: list[tuple[Still, Still]]) -> Shared:
         parallax=nothing if relative is None else _pixels(relative, found[0].first),
         roll=nothing if relative is None else _mean_direction(relative.rolls),
         focal=(nothing, nothing) if relative is None else relative.focal,
+        lenses=lens_changes(both, found),
     )
 
 

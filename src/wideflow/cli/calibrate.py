@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ import typer
 from typer import Argument, Option
 
 from wideflow.cli.options import ConfigFile, Preset, Quiet, Settings, parse_frames, say
+from wideflow.cli.scale import Distance, Frame, Length, Points, TagSize, known_scale
 from wideflow.config import Config, load_config
 from wideflow.errors import FileError, InputError
 from wideflow.progress import Progress, show_progress
@@ -44,18 +44,11 @@ def run(
         str | None, Option(metavar="START:STOP", help="Frames of A, all unless given; STOP is left out.")
     ] = None,
     stride: Annotated[int, Option(help="Take every n-th frame of A.", min=1)] = 1,
-    scale: Annotated[
-        float | None, Option(metavar="D", help="Known distance between the cameras, in any unit.")
-    ] = None,
-    scale_points: Annotated[
-        str | None, Option(metavar="X,Y:X,Y", help="Two pixels of A whose distance is --scale-length.")
-    ] = None,
-    scale_length: Annotated[
-        float | None, Option(metavar="D", help="Known length between --scale-points.")
-    ] = None,
-    scale_frame: Annotated[
-        int | None, Option(help="Frame of A for which these hold; the first unless given.")
-    ] = None,
+    scale: Distance = None,
+    scale_points: Points = None,
+    scale_length: Length = None,
+    scale_frame: Frame = None,
+    tag_size: TagSize = None,
     fps: Annotated[float | None, Option(help="Pictures per second of folders.")] = None,
     config: ConfigFile = None,
     settings: Settings = None,
@@ -80,17 +73,18 @@ def run(
     _check_output(out)
     if rig is not None and (intrinsics_a or intrinsics_b):
         raise InputError("--rig has the intrinsics already; leave out --intrinsics-a and --intrinsics-b")
-    unit = _Unit(scale, scale_points, scale_length, scale_frame)
+    known = known_scale(scale, scale_points, scale_length, scale_frame, tag_size)
     chosen = parse_frames(frames, stride)
 
     import numpy as np
 
     from wideflow.files import read_intrinsics, read_rig, write_bytes, write_rig
     from wideflow.pipeline.before.frame_choice import choose_pairs
+    from wideflow.pipeline.before.scale import with_scale
     from wideflow.pipeline.before.sync_fields import described_sync
     from wideflow.storage.place import make_folder
     from wideflow.verdict import Verdict
-    from wideflow.verdict.judge import calibration_doubts, sync_finding
+    from wideflow.verdict.judge import calibration_doubts, scale_findings, sync_finding
     from wideflow.video.read import Video
     from wideflow.video.same import require_two_clips
 
@@ -106,10 +100,11 @@ def run(
         sync = _synchronised(a, b, stages, offset, out.with_suffix(".work"), progress)
         pairs = choose_pairs(sync.pairs, chosen, str(first))
         found = _calibrated(a, b, pairs, given, lenses, stages, out.with_suffix(".work"), progress)
-        found = unit.apply(found, a, b, pairs, stages, progress)
+        found = with_scale(found, known, (a, b), pairs, stages.match, progress)
     write_rig(out, found.rig)
     when, where = described_sync(sync, pairs), found.report.as_dict()
-    verdict = Verdict((sync_finding(when), *calibration_doubts(where, np.asarray(found.report.axis_angle))))
+    doubts = calibration_doubts(where, np.asarray(found.report.axis_angle))
+    verdict = Verdict((sync_finding(when), *doubts, *scale_findings(where)))
     described = {"sync": when, **where, "verdict": verdict.as_dict()}
     write_bytes(out.with_name(_REPORT), (json.dumps(described, indent=1) + "\n").encode())
     if not quiet:
@@ -118,63 +113,6 @@ def run(
         say(reason)
     if not verdict.trusted:
         raise typer.Exit(verdict.exit_code)
-
-
-class _Unit:
-    """What the user knows of lengths."""
-
-    def __init__(
-        self, distance: float | None, points: str | None, length: float | None, frame: int | None
-    ) -> None:
-        if distance is not None and (points is not None or length is not None):
-            raise InputError("give either --scale, or --scale-points with --scale-length, not both")
-        if (points is None) != (length is None):
-            raise InputError("--scale-points and --scale-length belong together; give both")
-        if frame is not None and distance is None and points is None:
-            raise InputError(
-                "--scale-frame only says when a length holds; give --scale or --scale-points too"
-            )
-        for option, value in (("--scale", distance), ("--scale-length", length)):
-            if value is not None and not 0 < value < float("inf"):
-                raise InputError(f"{option} {value} is no length; give a number above 0")
-        self.distance, self.length, self.frame = distance, length, frame
-        self.points = None if points is None else _parse_points(points)
-
-    def apply(
-        self, found: Calibration, a: Video, b: Video, pairs: Any, stages: Config, progress: Progress
-    ) -> Calibration:
-        from wideflow.calibration import motion_of_rig, scaled, with_baseline
-
-        if self.distance is not None:
-            rig = with_baseline(found.rig, self.distance, self.frame)
-            how = f"cameras {self.distance:g} apart in frame {self._index(rig)}"
-        elif self.points is not None and self.length is not None:
-            import numpy as np
-
-            from wideflow.pipeline.before.known_length import measure_length
-
-            here = found.rig.frame(self._index(found.rig))
-            partner = int(pairs.b[np.flatnonzero(pairs.a == self._index(found.rig))[0]])
-            pictures = a.frame(self._index(found.rig), np.float32), b.frame(partner, np.float32)
-            length = measure_length(pictures, here.views, self.points, stages.match, progress)
-            rig = scaled(found.rig, self.length / length)
-            how = f"{self.length:g} between two points of frame {self._index(rig)}"
-        else:
-            return found
-        lengths, _ = motion_of_rig(rig)
-        return replace(found, rig=rig, report=replace(found.report, scale=how, baseline=lengths))
-
-    def _index(self, rig: Rig) -> int:
-        return rig.frames[0].index if self.frame is None else self.frame
-
-
-def _parse_points(text: str) -> list[tuple[float, float]]:
-    number = r"\s*([0-9]+(?:\.[0-9]*)?)\s*"
-    parts = re.fullmatch(f"{number},{number}:{number},{number}", text)
-    if parts is None:
-        raise InputError(f"--scale-points {text} is not of the form X,Y:X,Y, such as 120,80:300,82")
-    x, y, x2, y2 = map(float, parts.groups())
-    return [(x, y), (x2, y2)]
 
 
 def _synchronised(
@@ -232,6 +170,8 @@ def _check_output(path: Path) -> None:
 
 
 def _summary(out: Path, found: Calibration) -> str:
+    from wideflow.verdict.judge import scale_words
+
     report = found.report
     angle = sorted(report.axis_angle)[len(report.axis_angle) // 2]
     error = report.reprojection_error_median
@@ -240,5 +180,6 @@ def _summary(out: Path, found: Calibration) -> str:
         f"{out}: {len(found.rig.frames)} of {report.frames} frames, optical axes {angle:.1f} degrees apart, "
         f"{known}{report.inliers_across:.0f} points seen by both; "
         f"focal lengths {report.focal_lengths[0]:.0f} px ({report.intrinsics_source[0]}) and "
-        f"{report.focal_lengths[1]:.0f} px ({report.intrinsics_source[1]}); scale: {report.scale}"
+        f"{report.focal_lengths[1]:.0f} px ({report.intrinsics_source[1]}); "
+        f"scale: {scale_words(report.as_dict())}"
     )

@@ -24,6 +24,7 @@ from wideflow.cli.options import (
     parse_frames,
     say,
 )
+from wideflow.cli.scale import Distance, Frame, Length, Points, TagSize, known_scale
 from wideflow.config import load_config
 from wideflow.errors import FileError, InputError
 from wideflow.progress import show_progress
@@ -54,9 +55,11 @@ def run(
         Path | None, Option(help="Known cameras: rig.json, COLMAP model, EasyMocap folder or Pose2Sim .toml.")
     ] = None,
     offset: Annotated[float | None, Option(help="Known offset in seconds; above 0, B started later.")] = None,
-    scale: Annotated[
-        float | None, Option(metavar="D", help="Known distance between the cameras in the first frame.")
-    ] = None,
+    scale: Distance = None,
+    scale_points: Points = None,
+    scale_length: Length = None,
+    scale_frame: Frame = None,
+    tag_size: TagSize = None,
     fps: Annotated[float | None, Option(help="Pictures per second of folders.")] = None,
     workers: Annotated[int | None, Option(help="Worker processes on this machine.", min=1)] = None,
     cluster: Annotated[str | None, Option(help="Dask scheduler, such as tcp://host:8786.")] = None,
@@ -107,8 +110,7 @@ def run(
         raise InputError("--rig has the intrinsics already; leave out --intrinsics-a and --intrinsics-b")
     if workers is not None and cluster is not None:
         raise InputError("--workers starts processes here, --cluster takes those of others; give one of them")
-    if scale is not None and not 0 < scale < float("inf"):
-        raise InputError(f"--scale {scale} is no length; give a number above 0")
+    length = known_scale(scale, scale_points, scale_length, scale_frame, tag_size)
     if not out:
         raise InputError("-o is empty; give the name of a folder for the result")
     if "://" not in out and Path(out).exists() and not Path(out).is_dir():
@@ -124,7 +126,7 @@ def run(
         from wideflow.pipeline.run import run_job
 
         more = tuple(keep or ()), view, proposals, discard_work
-        job = Job(first, second, out, stages, chosen, size, lenses, known, offset, scale, fps, anyway, *more)
+        job = Job(first, second, out, stages, chosen, size, lenses, known, offset, length, fps, anyway, *more)
         result = run_job(job, workers, cluster, report, progress)
     if not quiet:
         print(describe(result))
@@ -155,6 +157,8 @@ def describe(result: Result) -> str:
     """One line for the end of a run: what there is, and the figures that nothing speaks against."""
     import numpy as np
 
+    from wideflow.verdict.judge import scale_words
+
     width, height = result.size_a
     summary, trusted = result.summary, float(np.mean(result.shares.trusted))
     words = [f"{result.place}: {len(result)} moments of {width}x{height} pixels, {trusted:.0%} trusted"]
@@ -166,4 +170,6 @@ def describe(result: Result) -> str:
     error = summary["calibration"]["reprojection_error"]
     if error is not None and result.verdict.grade == "good":
         words.append(f"cameras known to {error:.2f} px")
+    if "scale" in summary["calibration"]:
+        words.append(f"scale: {scale_words(summary['calibration'])}")
     return "; ".join(words)

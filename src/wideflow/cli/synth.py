@@ -69,6 +69,15 @@ def run(
         tuple[float, float],
         Option(metavar="A B", help="Stops by which each camera is exposed above what suits the scene."),
     ] = _DEFAULT.stops,
+    tag: Annotated[
+        float, Option(metavar="D", help="Side in metres of a printed tag on a board in the scene; 0: none.")
+    ] = _DEFAULT.tag,
+    exposure_drift: Annotated[
+        float, Option(metavar="F", help="Factor by which exposure drifts during the clip, 1 to 4.")
+    ] = _DEFAULT.exposure_drift,
+    lamp_flicker: Annotated[
+        float, Option(metavar="X", help="Share of the light by which a 100 Hz lamp flickers, 0 to 0.9.")
+    ] = _DEFAULT.lamp_flicker,
     suite: Annotated[
         str | None,
         Option(
@@ -116,6 +125,9 @@ def run(
         sound=sound,
         tremor=tremor,
         stops=stops,
+        tag=tag,
+        exposure_drift=exposure_drift,
+        lamp_flicker=lamp_flicker,
     )
     if suite is not None:
         if replace(config, size=_DEFAULT.size) != _DEFAULT:

@@ -14,7 +14,12 @@ from wideflow.types import Camera
 
 
 def checked_camera(
-    path: AnyPath, name: str, size: tuple[int, int], K: NDArray[np.float64], distortion: NDArray[np.float64]
+    path: AnyPath,
+    name: str,
+    size: tuple[int, int],
+    K: NDArray[np.float64],
+    distortion: NDArray[np.float64],
+    readout: float = 0.0,
 ) -> Camera:
     """A camera read from the file ``path``; an impossible one is an error that names the file.
 
@@ -30,6 +35,8 @@ def checked_camera(
         Pixel centres at integers.
     distortion : (4,) float64
         k1, k2, p1, p2.
+    readout : float
+        Seconds from the first row to the last.
     """
     width, height = size
     if width * height > MAX_PIXELS:
@@ -37,7 +44,7 @@ def checked_camera(
             f"'{path}' gives camera '{name}' {width} x {height} pixels, more than we handle; correct the size"
         )
     try:
-        return Camera(name, width, height, K, distortion)
+        return Camera(name, width, height, K, distortion, readout)
     except InputError as error:
         raise FileError(f"'{path}' holds an impossible camera: {error}") from error
 
@@ -50,15 +57,17 @@ def camera_from_fields(fields: Fields) -> Camera:
         (fields.integer("width"), fields.integer("height")),
         fields.numbers("K", 3, 3),
         fields.numbers("distortion", 4),
+        float(fields.numbers("readout")) if fields.has("readout") else 0.0,
     )
 
 
 def camera_to_fields(camera: Camera) -> dict[str, Any]:
     """The JSON object that describes a camera; its numbers read back bit for bit."""
-    return {
+    fields = {
         "name": camera.name,
         "width": camera.width,
         "height": camera.height,
         "K": camera.K.tolist(),
         "distortion": camera.distortion.tolist(),
     }
+    return fields | ({"readout": float(camera.readout)} if camera.readout else {})

@@ -30,6 +30,7 @@ _MATRIX = ("cameramatrix", "k", "intrinsicmatrix")
 _DISTORTION = ("distortioncoefficients", "distcoeffs", "distortion", "d")
 _WIDTH = ("imagewidth", "width")
 _HEIGHT = ("imageheight", "height")
+_READOUT = ("readout",)
 _LENS_MODELS = ("plumb_bob", "rational_polynomial")  # ROS's names of OpenCV's polynomial lens model
 
 
@@ -41,9 +42,9 @@ def read_intrinsics(path: AnyPath) -> Camera:
     path : path
         Either our JSON camera object (``name``, ``width``, ``height``, ``K``, ``distortion``), or an OpenCV
         calibration: YAML, XML or JSON with the camera matrix, the distortion coefficients and the image
-        size. OpenCV's pixel centres are at integers as well. Only k1, k2, p1, p2 may differ from zero.
-        Or EasyMocap's ``intri.yml`` or Pose2Sim's ``.toml``; which of its cameras is told by a colon and
-        its name after the path.
+        size. OpenCV's pixel centres are at integers as well. Only k1, k2, p1, p2 may differ from zero. Any
+        of them may have ``readout``, the seconds of a rolling shutter. Or EasyMocap's ``intri.yml`` or
+        Pose2Sim's ``.toml``; which of its cameras is told by a colon and its name after the path.
 
     Returns
     -------
@@ -114,7 +115,12 @@ def _from_texts(path: AnyPath, texts: dict[str, str]) -> Camera:
             f"'{path}' uses distortion beyond k1, k2, p1, p2; calibrate again with OpenCV's CALIB_FIX_K3"
         )
     size = _integer(path, values, _WIDTH, "image_width"), _integer(path, values, _HEIGHT, "image_height")
-    return checked_camera(path, Path(path).stem, size, matrix.reshape(3, 3), distortion[:4])
+    readout = _numbers(path, values, _READOUT, "readout") if "readout" in values else np.zeros(1)
+    if readout.size != 1:
+        raise FileError(f"'{path}': readout must be one number, the seconds from the first row to the last")
+    return checked_camera(
+        path, Path(path).stem, size, matrix.reshape(3, 3), distortion[:4], float(readout[0])
+    )
 
 
 def _find(path: AnyPath, values: dict[str, str], names: tuple[str, ...], field: str) -> str:
@@ -160,6 +166,7 @@ def write_intrinsics(path: AnyPath, camera: Camera) -> None:
                 f"image_height: {camera.height}",
                 *yaml_matrix("camera_matrix", camera.K),
                 *yaml_matrix("distortion_coefficients", camera.distortion[None]),
+                *([f"readout: {float(camera.readout)!r}"] if camera.readout else []),
             ]
         )
     else:

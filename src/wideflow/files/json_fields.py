@@ -66,6 +66,9 @@ class Fields:
             texts[name] = "" if parts else _text(value)
         return texts
 
+    def has(self, name: str) -> bool:
+        return name in self._value
+
     def has_list(self, name: str) -> bool:
         return isinstance(self._value.get(name), list)
 

@@ -2,6 +2,7 @@
 
 ``{"version": 1, "cameras": [{"name", "width", "height", "K": 3x3, "distortion": [k1, k2, p1, p2]} x2],
 "frames": [{"index", "times": [ta, tb], "cam_from_world": [3x4, 3x4]} ...]}``; pixel centres at integers.
+A camera with a rolling shutter also has "readout", the seconds from its first row to its last.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ from wideflow.geometry.pair import PairGeometry, transfer
 from wideflow.geometry.pose import (
     baseline,
     camera_to_world,
+    interpolate_pose,
     optical_axis_angle,
     proper_pose,
     relative_pose,
@@ -45,6 +46,7 @@ __all__ = [
     "fundamental_matrix",
     "ideal_camera",
     "inside_picture",
+    "interpolate_pose",
     "optical_axis_angle",
     "oriented_epipoles",
     "oriented_epipoles_from_fundamental",

@@ -91,7 +91,7 @@ def ideal_camera(camera: Camera, size: tuple[int, int] | None = None) -> Camera:
     scale = np.array([[width / camera.width], [height / camera.height]])
     K = K_to_corner_origin(camera.K)
     K[:2] *= scale
-    return Camera(camera.name, width, height, K_from_corner_origin(K))
+    return Camera(camera.name, width, height, K_from_corner_origin(K), readout=camera.readout)
 
 
 def undistortion_maps(

@@ -11,6 +11,7 @@ from wideflow.errors import InputError
 from wideflow.geometry.camera import pixel_grid, project, unproject
 from wideflow.geometry.pair import transfer
 from wideflow.geometry.pose import camera_to_world, world_to_camera
+from wideflow.geometry.rolling import rolling_flow
 from wideflow.types import Camera, RigFrame, Truth, View
 
 Floats = NDArray[np.float64]
@@ -98,7 +99,8 @@ def truth_flows(truth: Truth, frame_t: RigFrame, frame_t1: RigFrame, camera_inde
     truth : Truth
         Of the picture of camera ``camera_index`` at time t.
     frame_t, frame_t1 : RigFrame
-        The views at t and t + 1.
+        The views at t and t + 1. With a rolling shutter every row has the pose and the time of its own, and
+        times must be seconds.
     camera_index : {0, 1}
         Which of the two cameras took the picture.
 
@@ -108,6 +110,11 @@ def truth_flows(truth: Truth, frame_t: RigFrame, frame_t1: RigFrame, camera_inde
     """
     source = frame_t.views[camera_index]
     other = 1 - camera_index
+    if any(view.camera.readout for view in frame_t.views):
+        both = frame_t, frame_t1
+        targets = ((other, 0), (camera_index, 1), (other, 1))
+        flows = [rolling_flow(truth, both, camera_index, *target).astype(np.float32) for target in targets]
+        return TruthFlows(*flows)
     points = points_from_depth(source, truth.depth)
     moved = points + truth.motion
     return TruthFlows(

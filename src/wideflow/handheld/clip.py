@@ -2,7 +2,8 @@
 
 ``truth.json`` lists ``cameras`` [camera][own frame] of K, R, t, the pictures per second (``fps``, and
 ``fps_b`` if B has another rate), ``offset_seconds`` by which B started later, and the lenses: ``distortion``
-and ``sizes`` of each camera, or one ``k1`` and one ``size`` for both. ``gt0_{t}.npz`` belongs to A's frame t:
+and ``sizes`` of each camera, or one ``k1`` and one ``size`` for both; ``readout`` of each camera where a
+shutter rolls. ``gt0_{t}.npz`` belongs to A's frame t:
 its ideal picture, that of a pinhole with the same K. Truth of some frames is enough.
 """
 
@@ -119,6 +120,7 @@ def read_clip(path: AnyPath) -> Clip:
 
 def _views(source: Path, content: dict[str, Any], top: Fields, camera: int) -> list[View]:
     size, distortion = _lens(content, top, camera)
+    readout = float(top.numbers("readout", 2)[camera]) if "readout" in content else 0.0
     poses = content["cameras"][camera]
     if not (isinstance(poses, list) and poses):
         raise FileError(f"'{source}' has no poses of camera {'AB'[camera]}; render the clip anew")
@@ -126,7 +128,7 @@ def _views(source: Path, content: dict[str, Any], top: Fields, camera: int) -> l
     for t, pose in enumerate(poses):
         entry = Fields(pose, f"cameras[{camera}][{t}].", source)
         try:
-            lens = Camera("ab"[camera], *size, entry.numbers("K", 3, 3), distortion)
+            lens = Camera("ab"[camera], *size, entry.numbers("K", 3, 3), distortion, readout)
             views.append(View(lens, np.column_stack([entry.numbers("R", 3, 3), entry.numbers("t", 3)])))
         except InputError as error:
             raise FileError(f"'{source}': {error}") from error

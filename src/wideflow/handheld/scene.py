@@ -6,7 +6,10 @@ may have ``truth.json`` instead of ``cameras.json``: cameras [camera][own frame]
 which B started later than A.
 
 Cameras and truth belong to the moments of A's frames, in both cameras: ``gt1_{t}`` describes B at the time of
-A's frame t. They belong to ideal pinhole pictures; the distortion of the lenses is in ``rig.json``.
+A's frame t. They belong to ideal pinhole pictures; the distortion of the lenses is in ``rig.json``. With a
+rolling shutter, cameras have ``readout``, the seconds from the first row to the last, and ``time``, that of
+the middle row in seconds, and ``rows``, [R t] of the first row and of the last; truth is that of every row at
+its own time.
 """
 
 from __future__ import annotations
@@ -117,7 +120,9 @@ def _rig(folder: Path, source: Path, poses: Any, shift: int) -> Rig:
         K = entries[c][0].numbers("K", 3, 3)
         if any(not np.array_equal(entry.numbers("K", 3, 3), K) for entry in entries[c]):
             raise FileError(f"'{source}': K of camera {c} changes over time; only fixed lenses are supported")
-        cameras.append(_checked(source, Camera, "ab"[c], *_picture_size(folder, c), K))
+        readout = float(entries[c][0].numbers("readout")) if entries[c][0].has("readout") else 0.0
+        size = _picture_size(folder, c)
+        cameras.append(_checked(source, Camera, "ab"[c], *size, K, np.zeros(4), readout))
     frames = []
     for t in range(len(poses[0])):
         if 0 <= t - shift < len(poses[1]):
@@ -130,7 +135,14 @@ def _rig(folder: Path, source: Path, poses: Any, shift: int) -> Rig:
                 )
                 for c, entry in enumerate((entries[0][t], entries[1][t - shift]))
             ]
-            frames.append(RigFrame(t, (float(t), float(t - shift)), (views[0], views[1])))
+            both = entries[0][t], entries[1][t - shift]
+            times = (float(t), float(t - shift))
+            if all(entry.has("time") for entry in both):
+                times = float(both[0].numbers("time")), float(both[1].numbers("time"))
+            rows = None
+            if all(entry.has("rows") for entry in both):
+                rows = np.stack([entry.numbers("rows", 2, 3, 4) for entry in both])
+            frames.append(RigFrame(t, times, (views[0], views[1]), rows))
     return _checked(source, Rig, (cameras[0], cameras[1]), tuple(frames))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wideflow.config import Config
+from wideflow.pipeline.scale import KnownScale
 from wideflow.types import Camera, Rig
 
 VIEWS = ("a", "both")
@@ -32,8 +33,8 @@ class Job:
         A known calibration.
     offset : float, optional
         Seconds by which B started later.
-    scale : float, optional
-        Distance between the cameras in the first frame.
+    scale : KnownScale
+        What is known of lengths.
     fps : float, optional
         Pictures per second of folders.
     anyway : bool
@@ -57,7 +58,7 @@ class Job:
     intrinsics: tuple[Camera | None, Camera | None] = (None, None)
     rig: Rig | None = None
     offset: float | None = None
-    scale: float | None = None
+    scale: KnownScale = field(default_factory=KnownScale)
     fps: float | None = None
     anyway: bool = False
     keep: tuple[str, ...] = ()

@@ -18,6 +18,7 @@ from wideflow.pipeline.before.prepare import make_plan
 from wideflow.pipeline.conclude import conclude
 from wideflow.pipeline.job import VIEWS, Job
 from wideflow.pipeline.log import logged
+from wideflow.pipeline.scale import KnownScale
 from wideflow.pipeline.step.order import STAGE
 from wideflow.pipeline.step.timings import Seconds, timings, total
 from wideflow.pipeline.summary import first_summary, whole_summary
@@ -51,6 +52,10 @@ def run(
     rig: Rig | None = None,
     offset: float | None = None,
     scale: float | None = None,
+    scale_points: tuple[tuple[float, float], tuple[float, float]] | None = None,
+    scale_length: float | None = None,
+    scale_frame: int | None = None,
+    tag_size: float | None = None,
     fps: float | None = None,
     workers: int | None = None,
     cluster: str | None = None,
@@ -86,7 +91,16 @@ def run(
     offset : float, optional
         Seconds by which B started later; found from sound and pictures unless given.
     scale : float, optional
-        Distance between the cameras in the first frame; it sets the unit of the world.
+        Distance between the cameras in the first frame; it sets the unit of the world. So do
+        ``scale_points`` or ``tag_size``; give one of them.
+    scale_points : two (x, y), optional
+        Pixels of A's frame that are ``scale_length`` apart.
+    scale_length : float, optional
+        Distance between the points of ``scale_points``.
+    scale_frame : int, optional
+        Frame of A for which ``scale`` or ``scale_points`` hold; the first unless given.
+    tag_size : float, optional
+        Side in metres of a tag of ``wideflow tag`` that the videos show.
     fps : float, optional
         Pictures per second of folders.
     workers : int, optional
@@ -132,7 +146,7 @@ def run(
         intrinsics,
         rig,
         offset,
-        scale,
+        KnownScale(scale, scale_points, scale_length, tag_size, scale_frame),
         fps,
         anyway,
         keep,

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 VERSIONS = {
     "sync": 4,
-    "check": 2,
+    "check": 3,
     "calibration": 6,
     "pictures": 1,
     "match": 5,

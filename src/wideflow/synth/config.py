@@ -15,6 +15,7 @@ _VIDEO_LENSES = (-0.06, 0.025)  # k1 of two phones, one barrel, one slight pincu
 # Options of shoots: left out of scene.json where they are off, so that scenes of before count as finished.
 _SHOOT = (
     "movers", "path", "place", "zoom", "fps_b", "sound", "samples", "truth_frames", "tremor", "stops",
+    "tag", "exposure_drift", "lamp_flicker",
 )  # fmt: skip
 
 
@@ -78,6 +79,14 @@ class SynthConfig:
         How far hands drift and tremble, times what is usual; 0 to 5.
     stops : (float, float)
         By how many stops each camera is exposed above what suits the scene, -3 to 3.
+    tag : float
+        Side in metres of a printed tag on a board that stands before the scene, 0.02 to 0.5; 0 is none.
+    exposure_drift : float
+        Largest factor by which the exposure of each camera changes during the clip, 1 to 4; white balance
+        changes a little with it.
+    lamp_flicker : float
+        Share of the light by which a lamp at 100 Hz brightens and darkens it, 0 to 0.9. With a rolling
+        shutter every row has its own moment of it.
     """
 
     angle: float = 20.0
@@ -106,6 +115,9 @@ class SynthConfig:
     truth_frames: tuple[int, ...] | None = None
     tremor: float = 1.0
     stops: tuple[float, float] = (0.0, 0.0)
+    tag: float = 0.0
+    exposure_drift: float = 1.0
+    lamp_flicker: float = 0.0
 
     def __post_init__(self) -> None:
         _within("angle", self.angle, 0, 90)
@@ -126,6 +138,10 @@ class SynthConfig:
             _within("zoom", factor, 0.25, 4)
         for frame in self.truth_frames or ():
             _within("truth_frames", frame, 0, self.frames - 1)
+        if self.tag:
+            _within("tag", self.tag, 0.02, 0.5)
+        _within("exposure_drift", self.exposure_drift, 1, 4)
+        _within("lamp_flicker", self.lamp_flicker, 0, 0.9)
         for name in ("motion_blur", "weak", "overexpose"):
             _within(name, getattr(self, name), 0, 1)
         for k1 in self.lenses:

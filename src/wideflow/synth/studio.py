@@ -3,8 +3,9 @@
 Time. A's frame t is taken at t / fps seconds of the scene, B's at t / fps + offset. Ground truth,
 ``cameras.json`` and ``rig.json`` belong to A's times in both cameras: ``gt1_0003.npz`` and the second view of
 frame 3 tell where B was, and what it would have seen, when A took its frame 3, whether or not B took a
-picture at that moment. ``truth.json`` lists each camera at the times of its own pictures. Where a lens zooms,
-``rig.json`` has that of time 0; the two others have the K of every moment.
+picture at that moment. With a rolling shutter it is the moment of the middle row, and truth is that of every
+row at its own (`rolling_truth`). ``truth.json`` lists each camera at the times of its own pictures. Where a
+lens zooms, ``rig.json`` has that of time 0; the two others have the K of every moment.
 """
 
 from __future__ import annotations
@@ -23,17 +24,20 @@ from wideflow.handheld import pose_fields, write_cameras, write_truth
 from wideflow.progress import Progress
 from wideflow.synth.camera.exposure import Shutter, render_picture, sample_rays
 from wideflow.synth.camera.hands import Hand, hands
-from wideflow.synth.camera.response import develop, meter, responses
+from wideflow.synth.camera.response import develop, drifted, lamp, meter, responses
 from wideflow.synth.config import SynthConfig
 from wideflow.synth.places import place, place_name
 from wideflow.synth.places.crowd import FADED, with_crowd
+from wideflow.synth.places.tag_board import tag_board
 from wideflow.synth.rendering.scene import Scene, State
 from wideflow.synth.rendering.shade import first_hits, radiance
 from wideflow.synth.rendering.trace import require_tracer
+from wideflow.synth.rolling_truth import Shot, render_rolling_truth
 from wideflow.synth.truth import render_truth
 from wideflow.types import Rig, RigFrame, Truth, View
 
 _PREVIEW_WIDTH = 160
+_BANDS = 24  # states of a rolling shutter that are at hand; each takes some ten megabytes
 _BLOWN = 0.75  # share of a glaring surface that is blown out; the rest is its shadows
 _GLARE = 1.4  # times full scale: white in both cameras, whatever their exposure
 
@@ -50,11 +54,14 @@ class Studio:
         bodies, light = place(config.seed, config.speed, config.place)
         if config.movers:
             bodies = with_crowd(bodies, config, _small(self.hands[0]))
+        if config.tag:
+            bodies = [*bodies, *tag_board(config.tag, config.seed, self.hands)]
         detail = max(max(size) for size in config.sizes) / 960
         self.scene = Scene(bodies, light, config.seed, detail, threads)
         if config.movers:
             self.scene.make_plain(self.scene.still_materials, FADED)
         self.state = lru_cache(maxsize=4)(self.scene.state)
+        self.bands = lru_cache(maxsize=_BANDS)(self.scene.state)
         self.responses = responses(config, self._set_up_light())
         self._rays: dict[int, NDArray[np.float32]] = {}
 
@@ -84,11 +91,19 @@ class Studio:
             self.threads,
             config.samples,
         )
-        return develop(linear, self.responses[camera], (config.seed, 7, camera, frame))
+        if config.lamp_flicker:
+            linear *= lamp(config, time, shutter, hand.camera.height)[:, None, None]
+        response = drifted(self.responses[camera], config, camera, frame)
+        return develop(linear, response, (config.seed, 7, camera, frame))
 
     def truth(self, camera: int, frame: int) -> Truth:
         """Ground truth of ``camera`` at the time of A's frame ``frame``."""
         self.step(f"camera {'AB'[camera]}, ground truth {frame + 1} of {self.config.frames}")
+        if self.config.rolling_shutter:
+            shots = [[self._shot(c, frame + later) for c in (camera, 1 - camera)] for later in (0, 1)]
+            return render_rolling_truth(
+                self.scene, (shots[0][0], shots[0][1]), (shots[1][0], shots[1][1]), self.threads
+            )
         return render_truth(
             self.scene, self._moment(camera, frame), self._moment(camera, frame + 1), self.threads
         )
@@ -99,7 +114,14 @@ class Studio:
         for t in range(self.config.frames + 1):
             now = self.config.time_of(0, t)
             views = self.hands[0].view(now), self.hands[1].view(now)
-            frames.append(RigFrame(t, (now, now - self.config.offset), views))
+            rows = None
+            if self.config.rolling_shutter:
+                shots = self._shot(0, t), self._shot(1, t)
+                ends = [
+                    [shot.view(row).cam_from_world for row in (0, shot.camera.height - 1)] for shot in shots
+                ]
+                rows = np.array(ends)
+            frames.append(RigFrame(t, (now, now - self.config.offset), views, rows))
         return Rig((self.hands[0].camera, self.hands[1].camera), tuple(frames))
 
     def write_cameras(self, folder: Path) -> None:
@@ -115,6 +137,8 @@ class Studio:
             "distortion": [hand.camera.distortion.tolist() for hand in self.hands],
             "cameras": [[pose_fields(view) for view in views] for views in own],
         }
+        if config.rolling_shutter:
+            truth["readout"] = [hand.camera.readout for hand in self.hands]
         if config.fps_b is not None:
             truth["fps_b"] = config.fps_b
         write_bytes(folder / "truth.json", json.dumps(truth).encode())
@@ -157,6 +181,10 @@ class Studio:
     @property
     def _gloss(self) -> bool:
         return self.config.photometric != "off"
+
+    def _shot(self, camera: int, frame: int) -> Shot:
+        shutter = Shutter(self.config.rolling_shutter, self.config.motion_blur / self.config.rates[camera])
+        return Shot(self.hands[camera], self.config.time_of(0, frame), shutter, self.bands)
 
     def _moment(self, camera: int, frame: int) -> tuple[State, View, View]:
         time = self.config.time_of(0, frame)
@@ -222,4 +250,4 @@ def _small(hand: Hand) -> Hand:
 def _ideal(rig: Rig, time: int) -> RigFrame:
     frame = rig.frame(time)
     views = [View(ideal_camera(view.camera), view.cam_from_world) for view in frame.views]
-    return RigFrame(time, frame.times, (views[0], views[1]))
+    return RigFrame(time, frame.times, (views[0], views[1]), frame.rows)

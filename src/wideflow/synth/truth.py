@@ -1,7 +1,7 @@
 """Exact ground truth of one picture: depth, motion, visibility, objects.
 
 It belongs to the ideal picture: a pinhole with the K of the camera, a global shutter at one moment, one ray
-through the centre of every pixel.
+through the centre of every pixel. `rolling_truth` has that of a rolling shutter.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from wideflow.synth.camera.exposure import BAND
 from wideflow.synth.rendering.scene import Scene, State
 from wideflow.synth.rendering.shade import first_hits
 from wideflow.synth.rendering.vector import blend, cross, row, sub
-from wideflow.types import Truth, View
+from wideflow.types import Camera, Truth, View
 
-_NEARLY = 1 - 5e-4  # share of the way to a point that must be free for it to be seen: 2.5 mm at 5 m
+NEARLY = 1 - 5e-4  # share of the way to a point that must be free for it to be seen: 2.5 mm at 5 m
 Points = NDArray[np.float64]
 
 
@@ -41,10 +41,16 @@ def render_truth(
     threads : int
         Threads; the result does not depend on it.
     """
-    height, width = now[1].camera.height, now[1].camera.width
+    height = now[1].camera.height
     bands = [slice(top, min(top + BAND, height)) for top in range(0, height, BAND)]
     with ThreadPoolExecutor(threads) as pool:
         parts = list(pool.map(lambda rows: _band(scene, now, later, rows), bands))
+    return joined(parts, now[1].camera)
+
+
+def joined(parts: list[tuple[NDArray[Any], ...]], camera: Camera) -> Truth:
+    """The truth of bands of rows of a camera's picture, each (pixels, ...), put together."""
+    height, width = camera.height, camera.width
     fields = [np.concatenate(part).reshape(height, width, -1) for part in zip(*parts, strict=True)]
     depth, motion, stereo, optical, loop, number = fields
     return Truth(
@@ -65,11 +71,8 @@ def _band(
     y, x = np.mgrid[rows, 0 : view.camera.width]
     pixels = np.stack([(x - K[0, 2]) / K[0, 0], (y - K[1, 2]) / K[1, 1], np.ones(x.shape)], -1).reshape(-1, 3)
     hits, where = first_hits(scene, state, view.centre, pixels @ view.R)
-    points, towards = np.full((2, len(hits), 3), np.nan)
-    moved, towards_moved = np.full((2, len(hits), 3), np.nan)
-    faces = scene.surfaces.faces
-    _follow(state.vertices, faces, hits, where, points, towards)
-    _follow(later[0].vertices, faces, hits, where, moved, towards_moved)
+    points, towards = follow(scene, state, hits, where)
+    moved, towards_moved = follow(scene, later[0], hits, where)
     side = np.sign(((view.centre - points) * towards).sum(1))
     return (
         np.where(hits < 0, np.nan, where[:, 0]),
@@ -79,6 +82,13 @@ def _band(
         _sees(scene, later[0], later[2], moved, towards_moved, side),
         np.where(hits < 0, -1, scene.surfaces.object[hits]),
     )
+
+
+def follow(scene: Scene, state: State, hits: NDArray[np.int32], where: Points) -> tuple[Points, Points]:
+    """Where what rays have hit is in another state, (n, 3), and its (unscaled) normals; NaN for no hit."""
+    points, normals = np.full((2, len(hits), 3), np.nan)
+    _follow(state.vertices, scene.surfaces.faces, hits, where, points, normals)
+    return points, normals
 
 
 def _sees(
@@ -91,8 +101,8 @@ def _sees(
     ask = np.flatnonzero(seen)
     rays = (points[ask] - view.centre).astype(np.float32)
     origins = np.broadcast_to(view.centre.astype(np.float32), rays.shape).copy()
-    hidden = scene.still.blocked(origins, rays, _NEARLY)
-    hidden |= state.moving.blocked(origins, rays, _NEARLY)
+    hidden = scene.still.blocked(origins, rays, NEARLY)
+    hidden |= state.moving.blocked(origins, rays, NEARLY)
     seen[ask] = ~hidden
     return seen
 

@@ -20,7 +20,8 @@ _GOOD_REPROJECTION, _POOR_REPROJECTION = 1.5, 4.0  # px
 _POOR_SYNC = 0.29  # confidence that no wrong answer of the trials exceeds: below it the moment may be a guess
 _WIDE = 45.0  # degrees between the cameras beyond which matching gets hard
 _LATE = 0.012  # seconds between the frames of a pair: a third of a frame at 30 per second
-_CALIBRATION = "Calibration"
+_CALIBRATION, _SCALE = "Calibration", "Scale"
+_VAGUE = 0.03  # relative error of the scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +68,7 @@ def judge(summary: dict[str, Any], shares: Shares, angles: NDArray[np.float64]) 
         (
             sync_finding(_dict(summary, "sync")),
             *calibration_findings(_dict(summary, "calibration"), angles),
+            *scale_findings(_dict(summary, "calibration")),
             *moments_findings(moments),
             trust_finding(shares, finished=_number(moments, "unmatched") is not None),
         )
@@ -146,6 +148,32 @@ def calibration_findings(calibration: dict[str, Any], angles: NDArray[np.float64
         " ".join(doubt.remedy for doubt in own if doubt.remedy),
     )
     return merged, *(doubt for doubt in doubts if doubt.topic != _CALIBRATION)
+
+
+def scale_words(calibration: dict[str, Any]) -> str:
+    """Where the unit of length comes from and how sure it is, in a few words."""
+    words = str(calibration.get("scale") or "unknown")
+    words = "unknown" if words == "free" else words  # as older versions said
+    error = _number(calibration, "scale_error")
+    if error:
+        words += f", known to {100 * error:.1f} %"
+    means = str(calibration.get("scale_means") or "")
+    return f"{words}; {means}" if means else words
+
+
+def scale_findings(calibration: dict[str, Any]) -> tuple[Finding, ...]:
+    """In which unit lengths are; nothing if that was not noted, as of results of older versions."""
+    source = calibration.get("scale")
+    if not isinstance(source, str) or "scale_error" not in calibration:
+        return ()
+    if source == "unknown":
+        found = "The scale is unknown: the mean distance between the cameras counts as 1."
+        return (Finding(_SCALE, "good", found, "Give --tag-size, --scale-points or --scale for metres."),)
+    found = f"The scale comes from {scale_words(calibration)}."
+    if (_number(calibration, "scale_error") or 0) > _VAGUE:
+        remedy = "Have the tag, or the points, larger in the picture, sharp, and seen by both cameras longer."
+        return (Finding(_SCALE, "weak", found, remedy),)
+    return (Finding(_SCALE, "good", found),)
 
 
 def moments_findings(moments: dict[str, Any]) -> tuple[Finding, ...]:

@@ -52,7 +52,7 @@ def fitted_camera(camera: Camera, size: tuple[int, int], name: str, owner: str) 
         )
     K = K_to_corner_origin(camera.K)
     K[:2] *= scale[:, None]
-    return Camera(name, size[0], size[1], K_from_corner_origin(K), camera.distortion)
+    return Camera(name, size[0], size[1], K_from_corner_origin(K), camera.distortion, camera.readout)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from wideflow.calibration import Calibration, check_rig, fit_rig, scaled
+from wideflow.calibration import Calibration, check_rig, fit_rig
 from wideflow.check import check_clips
 from wideflow.files.fingerprint import content_hash, fingerprint
 from wideflow.files.rig import rig_from_bytes, rig_to_bytes
-from wideflow.geometry import baseline
 from wideflow.pipeline.before.dense_calibration import calibrate
 from wideflow.pipeline.before.frame_choice import calibration_pairs, choose_pairs
+from wideflow.pipeline.before.scale import with_scale
 from wideflow.pipeline.before.sync_fields import sync_fields, sync_from_fields
 from wideflow.pipeline.job import Job
 from wideflow.pipeline.step.timings import Seconds, clock
@@ -23,7 +23,7 @@ from wideflow.storage.place import Place
 from wideflow.storage.versions import made_by
 from wideflow.storage.work import STEPS, Work
 from wideflow.sync import Sync, pair_frames, synchronise
-from wideflow.types import Rig
+from wideflow.types import Camera, Rig
 from wideflow.verdict import Finding, findings_from
 from wideflow.video.read import Video
 from wideflow.video.same import require_two_clips
@@ -104,7 +104,7 @@ class Clips:
         job = self.job
         chosen = choose_pairs(sync.pairs, job.frames, str(job.a))
         pairs = calibration_pairs(sync.pairs, chosen, job.frames.step or 1)
-        given = [None if lens is None else [lens.K, lens.distortion, lens.size] for lens in job.intrinsics]
+        given = [None if lens is None else _known(lens) for lens in job.intrinsics]
         key = fingerprint(
             made_by(["calibration"]),
             sync_key,
@@ -112,7 +112,7 @@ class Clips:
             pairs.b,
             given,
             None if job.rig is None else rig_to_bytes(job.rig),
-            job.scale,
+            asdict(job.scale) if job.scale.given else None,
             job.config.calibrate,
         )
 
@@ -125,14 +125,12 @@ class Clips:
             else:
                 folder = f"{self.work.place}/work/{STEPS}"
                 found = calibrate(*self.videos, pairs, job.intrinsics, job.config.calibrate, folder, told)
-            factor = 1.0 if job.scale is None else job.scale / baseline(*found.rig.frames[0].views)
-            rigs = [scaled(rig, factor) for rig in (found.rig, *found.alternatives)]
+            found = with_scale(found, job.scale, self.videos, pairs, job.config.match, told)
+            rigs = (found.rig, *found.alternatives)
             report = {
                 **found.report.as_dict(),
                 "source": "given" if job.rig else "what both cameras see and what stands still",
             }
-            if job.scale is not None:
-                report["scale"] = f"cameras {job.scale:g} apart in the first frame"
             return {"report": report, "rigs": [rig_to_bytes(rig).decode() for rig in rigs]}
 
         kept = self._kept("calibration", key, compute)
@@ -153,3 +151,8 @@ class Clips:
 
     def _told(self, what: str) -> Progress:
         return lambda done, total, text: self.progress(done, total, f"{what}: {text}")
+
+
+def _known(lens: Camera) -> list[Any]:
+    """What a calibration depends on; a read-out only where there is one, so that older work counts."""
+    return [lens.K, lens.distortion, lens.size, *([lens.readout] if lens.readout else [])]

@@ -3,17 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.config import MatchConfig
 from wideflow.errors import InputError
-from wideflow.geometry import inside_picture, project, triangulate, unproject
+from wideflow.geometry import ideal_camera, inside_picture, project, triangulate, unproject
 from wideflow.matching import match
 from wideflow.pipeline.step.undistort import undistorted
 from wideflow.progress import Progress, silent
 from wideflow.types import View
+
+
+@dataclass(frozen=True, eq=False)
+class Length:
+    """Two points of the scene and what is between them.
+
+    Attributes
+    ----------
+    x, y : (2, 2) float64
+        Ideal pixels of both in A and in B.
+    length, distance : float
+        Between them, and of their middle from A, in the unit of the cameras.
+    error : float
+        Relative deviation of the length if every coordinate of both ends is off by 1 px.
+    """
+
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    length: float
+    distance: float
+    error: float
+
+    def of(self, views: tuple[View, View]) -> float:
+        """The length if the cameras were these."""
+        ideal = [View(ideal_camera(view.camera), view.cam_from_world) for view in views]
+        ends = triangulate(ideal[0], ideal[1], self.x, self.y).points
+        return float(np.linalg.norm(ends[1] - ends[0]))
 
 
 def measure_length(
@@ -22,7 +50,7 @@ def measure_length(
     points: Sequence[tuple[float, float]],
     config: MatchConfig | None = None,
     progress: Progress | None = None,
-) -> float:
+) -> Length:
     """Distance between two points of the scene, in the unit of the cameras.
 
     Parameters
@@ -59,8 +87,12 @@ def measure_length(
             "cameras see, or give the distance between the cameras with --scale"
         )
     flow = found.forward.uv[rows[:, 0], rows[:, 1]].astype(np.float64)
-    ends = triangulate(view_a, view_b, ideal, ideal + flow).points
+    found_ends = triangulate(view_a, view_b, ideal, ideal + flow)
+    ends = found_ends.points
     length = float(np.linalg.norm(ends[1] - ends[0]))
     if not (np.isfinite(length) and length > 0):
         raise InputError("the two points of --scale-points are the same; pick two places some way apart")
-    return length
+    away = float(np.linalg.norm(ends.mean(axis=0) - view_a.centre))
+    along = (ends[1] - ends[0]) / length
+    variance = float(along @ found_ends.covariance.sum(axis=0) @ along)
+    return Length(ideal, ideal + flow, length, away, float(np.sqrt(variance)) / length)

@@ -28,12 +28,20 @@ class Shutter:
     readout: float = 0.0
     open: float = 0.0
 
+    def late(self, row: float, rows: int) -> float:
+        """Seconds from the frame's nominal time to the middle of the opening of a row."""
+        return self.readout * ((row + 0.5) / rows - 0.5)
+
+    def grid(self, rows: int) -> float:
+        """Seconds between the moments at which what moves is placed, for bands of rows; 0: no grid."""
+        return max(self.readout * BAND / rows, self.open / _BLUR_SAMPLES) if self.readout else 0.0
+
     def moments(self, row: float, rows: int) -> list[float]:
         """Times of the samples of a row, in seconds about the frame's nominal time.
 
         The nominal time is in the middle of the opening of the middle row.
         """
-        late = self.readout * ((row + 0.5) / rows - 0.5)
+        late = self.late(row, rows)
         if not self.open:
             return [late]
         return [late + self.open * ((i + 0.5) / _BLUR_SAMPLES - 0.5) for i in range(_BLUR_SAMPLES)]
@@ -64,9 +72,7 @@ def render_picture(
     steps = np.array([[0.5 / camera.K[0, 0], 0, 0], [0, 0.5 / camera.K[1, 1], 0]])
 
     # What moves is rebuilt for every moment, so bands of a rolling shutter share moments on a grid.
-    grid = (
-        max(shutter.readout * BAND / camera.height, shutter.open / _BLUR_SAMPLES) if shutter.readout else 0.0
-    )
+    grid = shutter.grid(camera.height)
 
     @lru_cache(maxsize=_BLUR_SAMPLES + 4)
     def state(moment: float) -> State:
@@ -78,14 +84,27 @@ def render_picture(
         total = np.zeros(((rows.stop - rows.start) * camera.width, 3), np.float32)
         for moment, sub in samples:
             now = state(round(moment / grid) * grid if grid else moment)
-            view = hand.view(time + moment)
-            pixel = rays[sub, rows].reshape(-1, 2).astype(float)
-            directions = np.concatenate([pixel, np.ones((len(pixel), 1))], axis=1) @ view.R
-            total += radiance(scene, now, view.centre, directions, steps @ view.R, sub, gloss)
+            for own, late in _parts(rows, shutter, camera):
+                view = hand.view(time + moment + late)
+                pixel = rays[sub, own].reshape(-1, 2).astype(float)
+                directions = np.concatenate([pixel, np.ones((len(pixel), 1))], axis=1) @ view.R
+                part = slice((own.start - top) * camera.width, (own.stop - top) * camera.width)
+                total[part] += radiance(scene, now, view.centre, directions, steps @ view.R, sub, gloss)
         return total.reshape(-1, camera.width, 3) / np.float32(len(samples))
 
     with ThreadPoolExecutor(threads) as pool:
         return np.concatenate(list(pool.map(band, range(0, camera.height, BAND))))
+
+
+def _parts(rows: slice, shutter: Shutter, camera: Camera) -> list[tuple[slice, float]]:
+    """Rows that are seen from one place, and how much later than the middle of all of them."""
+    if not shutter.readout:
+        return [(rows, 0.0)]
+    middle = shutter.late((rows.start + rows.stop - 1) / 2, camera.height)
+    return [
+        (slice(row, row + 1), shutter.late(row, camera.height) - middle)
+        for row in range(rows.start, rows.stop)
+    ]
 
 
 def _samples(moments: list[float], count: int) -> list[tuple[float, int]]:

@@ -103,7 +103,9 @@ def _lens(config: SynthConfig, number: int, rng: np.random.Generator) -> Camera:
     cx = (width - 1) / 2 + rng.uniform(-0.012, 0.012) * width
     cy = (height - 1) / 2 + rng.uniform(-0.015, 0.015) * height
     K = np.array([[focal, 0, cx], [0, focal, cy], [0, 0, 1]])
-    return Camera("ab"[number], width, height, K, np.array([config.lenses[number], 0, 0, 0]))
+    return Camera(
+        "ab"[number], width, height, K, np.array([config.lenses[number], 0, 0, 0]), config.rolling_shutter
+    )
 
 
 def _look_at(centre: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:

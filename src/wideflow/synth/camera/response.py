@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wideflow.synth.camera.exposure import Shutter
 from wideflow.synth.config import SynthConfig
 
 Image = NDArray[np.float32]
+_LAMP = 100.0  # Hz: twice the mains
+_WARMER = 0.15  # of the drift of exposure that red gains over green, or loses, and blue the other way
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,28 @@ def responses(config: SynthConfig, exposure: float) -> tuple[Response, Response]
             )
         )
     return out[0], out[1]
+
+
+def drifted(response: Response, config: SynthConfig, camera: int, frame: int) -> Response:
+    """The response at a frame of a camera whose exposure and white balance drift, up or down, to the end."""
+    if config.exposure_drift == 1:
+        return response
+    rng = np.random.default_rng([config.seed, 17, camera])
+    way, warmer = rng.choice([-1.0, 1.0], 2)
+    share = frame / max(config.counts[camera] - 1, 1)
+    stops = np.log(config.exposure_drift) * (1 - np.cos(np.pi * share)) / 2
+    warm = warmer * _WARMER * stops
+    balance = np.array(response.balance) * np.exp(way * stops + np.array([warm, 0.0, -warm]))
+    return replace(response, balance=tuple(balance.tolist()))
+
+
+def lamp(config: SynthConfig, time: float, shutter: Shutter, rows: int) -> Image:
+    """Factor (rows,) on the light of a 100 Hz lamp while each row of the picture at ``time`` is open."""
+    phase = np.random.default_rng([config.seed, 18]).uniform(0, 2 * np.pi)
+    late = np.array([shutter.late(row, rows) for row in range(rows)])
+    dims = np.sinc(_LAMP * shutter.open)  # the mean over the opening
+    wave = np.cos(2 * np.pi * _LAMP * (time + late) + phase)
+    return (1 + config.lamp_flicker * dims * wave).astype(np.float32)
 
 
 def develop(linear: Image, response: Response, seed: tuple[int, ...]) -> NDArray[np.uint8]:

@@ -7,9 +7,11 @@ from typing import Any
 import cv2
 import numpy as np
 
+from wideflow.geometry.tags import tag_cells
 from wideflow.synth.textures.noise import Field, Random, blur, mix, smoothstep, spectral
 from wideflow.synth.textures.texture import Texture, pick, rgb, weather
 
+TAG = 7  # of the family: which one stands in a scene
 _INKS = (
     rgb("f3e9d2", "c1121f", "003049", "669bbc", "fdc500"),
     rgb("fefae0", "606c38", "bc6c25", "283618", "dda15e"),
@@ -207,3 +209,17 @@ def ball(rng: Random, size: int, metres: float = 1.0) -> Texture:
     for i in range(0, size, size // 16):
         cv2.circle(canvas, (i, size // 2), size // 60, _ink(inks[1]), -1, cv2.LINE_AA)
     return _texture(rng, canvas, metres, 0.25)
+
+
+def tag(rng: Random, size: int) -> Texture:
+    """A tag of `wideflow tag` with a white margin of one cell."""
+    white = np.pad(tag_cells(TAG), 1, constant_values=True).astype(np.float32)
+    # exact share of every texel: edges do not fall between texels
+    edges = np.linspace(0, len(white), size + 1)
+    area = np.pad(white.cumsum(0).cumsum(1), ((1, 0), (1, 0)))
+    at = np.arange(len(white) + 1)
+    rows = np.stack([np.interp(edges, at, column) for column in area.T], 1)
+    whole = np.stack([np.interp(edges, at, row) for row in rows])
+    share = np.diff(np.diff(whole, axis=0), axis=1) * (size / len(white)) ** 2
+    albedo = np.repeat((0.04 + 0.76 * share)[..., None], 3, axis=2).astype(np.float32)
+    return Texture(albedo, np.zeros((size, size), np.float32), 1.0)
