@@ -59,8 +59,10 @@ if TYPE_CHECKING:
     from wideflow.refine import Refinement, refine_flows
     from wideflow.report import depth_colours, flow_colours, write_report
     from wideflow.storage.result import Result
+    from wideflow.storage.tracks import Tracks
     from wideflow.sync import Sync, synchronise
     from wideflow.synth import SynthConfig, render
+    from wideflow.tracks import track
     from wideflow.types import Camera, Flow, Rig, RigFrame, SceneFlow, Truth, View
     from wideflow.verdict import Finding, Verdict
     from wideflow.video.read import Video
@@ -93,6 +95,7 @@ __all__ = [
     "SceneFlow",
     "Sync",
     "SynthConfig",
+    "Tracks",
     "Truth",
     "TruthFlows",
     "Verdict",
@@ -129,6 +132,7 @@ __all__ = [
     "run",
     "scene_flow",
     "synchronise",
+    "track",
     "truth_flows",
     "unproject",
     "write_flow",
@@ -188,8 +192,10 @@ _HOMES = {
     "wideflow.refine": ("Refinement", "refine_flows"),
     "wideflow.report": ("depth_colours", "flow_colours", "write_report"),
     "wideflow.storage.result": ("Result",),
+    "wideflow.storage.tracks": ("Tracks",),
     "wideflow.sync": ("Sync", "synchronise"),
     "wideflow.synth": ("SynthConfig", "render"),
+    "wideflow.tracks": ("track",),
     "wideflow.types": ("Camera", "Flow", "Rig", "RigFrame", "SceneFlow", "Truth", "View"),
     "wideflow.verdict": ("Finding", "Verdict"),
     "wideflow.video.read": ("Video",),

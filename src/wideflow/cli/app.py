@@ -31,6 +31,7 @@ from wideflow.cli import (
     run,
     sync,
     synth,
+    track,
     view,
 )
 from wideflow.errors import WideflowError
@@ -57,6 +58,7 @@ COMMANDS = {
     "run": run,
     "sync": sync,
     "synth": synth,
+    "track": track,
     "view": view,
 }
 for _name, _module in COMMANDS.items():

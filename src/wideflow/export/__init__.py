@@ -26,6 +26,7 @@ FORMATS = {
     "colmap": "cameras and points, undistorted pictures",
     "nerfstudio": "cameras, undistorted pictures",
     "usd": "moving points and cameras",
+    "tracks": "points followed through the clip, as TAPVid-3D's npz and CSV",
     "rerun": "a recording for its viewer",
     "mp4": "a camera swings around the points",
 }

@@ -17,6 +17,7 @@ from wideflow.storage.checked_files import find_file, read_file
 from wideflow.storage.place import Place
 from wideflow.storage.schema import ARRAYS, OF_B, OPTIONAL, spec
 from wideflow.storage.store import NAME, Store
+from wideflow.storage.tracks import Tracks, has_tracks, read_tracks
 from wideflow.storage.unchecked import UncheckedStore
 from wideflow.types import Rig, RigFrame
 from wideflow.verdict import Verdict
@@ -199,6 +200,23 @@ class Result:
     def kept(self) -> tuple[str, ...]:
         """Arrays that there are beside those of every result."""
         return self.store.kept
+
+    def tracks(self) -> Tracks:
+        """Points that were followed through all moments of A's pictures (`wideflow.track`).
+
+        Raises
+        ------
+        InputError
+            There are none, or the result was computed anew since.
+        DamagedError
+            They are not as they were written.
+        """
+        return read_tracks(self)
+
+    @property
+    def has_tracks(self) -> bool:
+        """Have points been followed? They are those of A's pictures, whatever the view."""
+        return has_tracks(self.place)
 
     def points(self, t: int) -> NDArray[np.float32]:
         """(H, W, 3) world coordinates of what every pixel of A shows; NaN where unknown."""

@@ -1,0 +1,82 @@
+"""A moment of a result as tracking needs it, and the flow backwards, which results do not have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from wideflow.compiled import njit
+from wideflow.storage.result import Result
+from wideflow.types import View
+
+Floats = NDArray[np.float32]
+_BLUR = 0.8  # px: noise and the raster of pixels shift no patch then
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """What is known of camera A's picture at a moment; all of (H, W).
+
+    Attributes
+    ----------
+    view : View
+    picture : float32
+        Grey levels, 0 to 255.
+    depth : float32
+        World units, NaN where unknown.
+    confidence : float32
+        Chance that depth is within five percent; within one, for results that do not tell.
+    moving : float32
+        Chance that the world moved there.
+    """
+
+    view: View
+    picture: Floats
+    depth: Floats
+    confidence: Floats
+    moving: Floats
+
+
+def read_moment(result: Result, t: int) -> Moment:
+    """Read it; a result that is too old to tell what moves is taken to move everywhere."""
+    grey = cv2.cvtColor(result.picture_a(t), cv2.COLOR_RGB2GRAY).astype(np.float32)
+    depth = result.depth(t)
+    confidence = result.confidence_5(t) if result.has("confidence_5") else result.confidence(t)
+    moving = result.moving(t) if result.has("moving") else np.ones_like(depth)
+    return Moment(result.frame(t).views[0], cv2.GaussianBlur(grey, (0, 0), _BLUR), depth, confidence, moving)
+
+
+def flow_to(result: Result, t: int, target: int, depth: Floats | None = None) -> Floats:
+    """(H, W, 2) px from A at t to A at the moment before or after; NaN where unknown.
+
+    Backwards, it is the flow of the moment before, laid down where it leads: of several pixels that lead to
+    one, the nearest to the camera counts (``depth`` of that moment), and where none leads, A did not see it.
+    """
+    if target > t:
+        return np.asarray(result.optical_flow_a(t), np.float32)
+    forward = np.asarray(result.optical_flow_a(target), np.float32)
+    back = np.full_like(forward, np.nan)
+    _lay_down(forward, result.depth(target) if depth is None else depth, back)
+    return back
+
+
+@njit()
+def _lay_down(forward: NDArray[Any], depth: NDArray[Any], back: NDArray[Any]) -> None:
+    height, width = depth.shape
+    nearest = np.full((height, width), np.inf, np.float32)
+    for y in range(height):
+        for x in range(width):
+            u, v = x + forward[y, x, 0], y + forward[y, x, 1]
+            z = depth[y, x]
+            if not (z > 0 and -1 < u < width and -1 < v < height):
+                continue
+            left, top = int(np.floor(u)), int(np.floor(v))
+            for j in range(max(top, 0), min(top + 2, height)):
+                for i in range(max(left, 0), min(left + 2, width)):
+                    if z < nearest[j, i]:
+                        nearest[j, i] = z
+                        back[j, i, 0], back[j, i, 1] = -forward[y, x, 0], -forward[y, x, 1]
