@@ -36,6 +36,7 @@ def run(
     view: Annotated[
         str, Option(metavar="a|b", help="Whose pictures: those of B need a run with --view both, and -o.")
     ] = "a",
+    report: Annotated[bool, Option(help="Draw them into OUT/report.html, if there is one.")] = True,
     quiet: Quiet = False,
 ) -> None:
     """Follow pixels of A through all moments, forwards and backwards, in 3D.
@@ -65,6 +66,10 @@ def run(
         found = track(opened, chosen, grid=grid, moment=moment, store=out is None, progress=progress)
         if out is not None:
             write_track_file(out, opened, found)
+        elif report and opened.place.exists("report.html"):
+            from wideflow.report import write_report
+
+            write_report(opened, progress)
     if not quiet:
         share = found.visible.mean(axis=1)
         print(

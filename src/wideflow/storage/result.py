@@ -17,7 +17,7 @@ from wideflow.storage.checked_files import find_file, read_file
 from wideflow.storage.place import Place
 from wideflow.storage.schema import ARRAYS, OF_B, OPTIONAL, spec
 from wideflow.storage.store import NAME, Store
-from wideflow.storage.tracks import Tracks, has_tracks, read_tracks
+from wideflow.storage.tracks import Tracks, has_tracks, read_tracks, write_tracks
 from wideflow.storage.unchecked import UncheckedStore
 from wideflow.types import Rig, RigFrame
 from wideflow.verdict import Verdict
@@ -61,6 +61,7 @@ class Result:
 
     def __init__(self, where: AnyPath, view: str = "a") -> None:
         self.place, self.view = Place(where), view
+        self._tracks: Tracks | None = None
         if not self.place.exists(f"{NAME}/zarr.json"):
             raise FileError(f"'{where}' holds no {NAME}; give a folder that 'wideflow run' has written")
         self.rig: Rig = rig_from_bytes(read_file(self.place, "rig.json"), f"{where}/rig.json")
@@ -211,7 +212,14 @@ class Result:
         DamagedError
             They are not as they were written.
         """
-        return read_tracks(self)
+        if self._tracks is None:
+            self._tracks = read_tracks(self)
+        return self._tracks
+
+    def keep_tracks(self, tracks: Tracks) -> None:
+        """Store tracks in place of those that the result has, whole or not at all."""
+        write_tracks(self, tracks)
+        self._tracks = None
 
     @property
     def has_tracks(self) -> bool:

@@ -9,7 +9,7 @@ from wideflow.errors import InputError
 from wideflow.files.disk import AnyPath
 from wideflow.progress import Progress, silent
 from wideflow.storage.result import Result
-from wideflow.storage.tracks import Tracks, require_room, write_tracks
+from wideflow.storage.tracks import Tracks, require_room
 from wideflow.tracks.moments import flow_to, read_moment
 from wideflow.tracks.queries import checked_queries, grid_queries
 from wideflow.tracks.settle import settle
@@ -68,7 +68,7 @@ def track(
     require_room(count, len(queries))
     tracks = follow(opened, queries, report)
     if store:
-        write_tracks(opened, tracks)
+        opened.keep_tracks(tracks)
     report(1, 1, "done")
     return tracks
 

@@ -28,6 +28,8 @@ class Moment:
         Grey levels, 0 to 255.
     depth : float32
         World units, NaN where unknown.
+    nearest : float32
+        The least depth of the pixels around each.
     confidence : float32
         Chance that depth is within five percent; within one, for results that do not tell.
     moving : float32
@@ -37,6 +39,7 @@ class Moment:
     view: View
     picture: Floats
     depth: Floats
+    nearest: Floats
     confidence: Floats
     moving: Floats
 
@@ -47,7 +50,9 @@ def read_moment(result: Result, t: int) -> Moment:
     depth = result.depth(t)
     confidence = result.confidence_5(t) if result.has("confidence_5") else result.confidence(t)
     moving = result.moving(t) if result.has("moving") else np.ones_like(depth)
-    return Moment(result.frame(t).views[0], cv2.GaussianBlur(grey, (0, 0), _BLUR), depth, confidence, moving)
+    picture = cv2.GaussianBlur(grey, (0, 0), _BLUR)
+    nearest = cv2.erode(np.where(depth > 0, depth, np.inf).astype(np.float32), np.ones((3, 3), np.uint8))
+    return Moment(result.frame(t).views[0], picture, depth, nearest, confidence, moving)
 
 
 def flow_to(result: Result, t: int, target: int, depth: Floats | None = None) -> Floats:

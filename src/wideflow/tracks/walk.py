@@ -16,19 +16,22 @@ from numpy.typing import NDArray
 
 from wideflow.compiled import njit
 from wideflow.tracks.moments import Floats, Moment
-from wideflow.tracks.patches import align, likeness, patches, search, take_patch
+from wideflow.tracks.patches import BEFORE, align, likeness, open_share, patches, search, take_patch
 from wideflow.types import View
 
 STILL = 0.5  # chance of motion below which a pixel is taken to stand
 _SAME = 0.06  # share of depth within which the map shows the point's own surface
 _ALIKE = 0.8  # likeness from which a patch counts as found
+_FOUND = 0.85  # and from which it brings back a hidden point
 _SURE = 0.9  # and from which a shift of what stands still is believed
 _UNLIKE = 0.35  # below it, the map's depth alone does not show the point
 _PATTERN = 30.0  # square grey levels from which a patch has a pattern
 _SHIFT, _TREMBLE = 3.0, 1.0  # px by which a patch may correct a prediction; below which the world point stays
 _KEEP = 0.75  # share of the old velocity in the new one
 _TRUST = 0.5  # share of a moment's depth in the new one of what moves
-_WIDEST = 10  # px around its prediction within which a hidden point is looked for
+_OPEN = 0.8  # share of a patch that must be seen for it to correct a prediction
+_SLOWER = 0.99  # of its velocity, what a hidden point keeps to the next moment
+_WIDEST = 6  # px around its prediction within which a hidden point is looked for
 
 
 @dataclass(eq=False)
@@ -79,6 +82,7 @@ class State:
     world: NDArray[np.float64]  # (N, 3)
     velocity: NDArray[np.float64]  # (N, 3), a moment
     pixel: NDArray[np.float64]  # (N, 2)
+    depth: NDArray[np.float64]  # (N,), where it was last seen
     hidden: NDArray[np.int64]  # (N,), moments; 0 is seen
     still: NDArray[np.bool_]  # (N,)
     patch: NDArray[np.float32]  # (2, N, SIDE, SIDE): of the query, and the last that agreed
@@ -92,7 +96,9 @@ class State:
         own = np.stack([patches(count)] * 2), np.stack([patches(count)] * 2)
         hidden, still = np.zeros(count, np.int64), np.ones(count, np.bool_)
         taken, variance = np.zeros((2, count)), np.zeros((2, count))
-        return cls(world, velocity, np.zeros((count, 2)), hidden, still, *own, taken, variance)
+        return cls(
+            world, velocity, np.zeros((count, 2)), np.zeros(count), hidden, still, *own, taken, variance
+        )
 
 
 def begin(
@@ -102,7 +108,7 @@ def begin(
     _begin(
         own, state.pixel, moment.picture, moment.depth, moment.confidence, moment.moving,
         np.full((*moment.depth.shape, 3), np.nan, np.float32) if motion is None else motion,
-        *lens(moment.view), state.world, state.velocity, state.still, state.patch, state.weight,
+        *lens(moment.view), state.world, state.velocity, state.depth, state.still, state.patch, state.weight,
         state.taken, state.variance, trails.pixels[t], trails.depth[t], trails.claim[t], trails.trust[t],
         trails.seen[t], trails.likeness[t], trails.moving[t],
     )  # fmt: skip
@@ -111,10 +117,11 @@ def begin(
 def step(state: State, trails: Trails, before: Moment, moment: Moment, flow: Floats, t: int) -> None:
     """Take all points that have begun to moment t, along ``flow`` from the one before."""
     _step(
-        state.world, state.velocity, state.pixel, state.hidden, state.still, state.patch, state.weight,
-        state.taken, state.variance, before.depth, before.moving, flow, moment.picture, moment.depth,
-        moment.confidence, moment.moving, *lens(moment.view), trails.pixels[t], trails.depth[t],
-        trails.claim[t], trails.trust[t], trails.seen[t], trails.likeness[t], trails.moving[t],
+        state.world, state.velocity, state.pixel, state.depth, state.hidden, state.still, state.patch,
+        state.weight, state.taken, state.variance, before.depth, flow, moment.picture, moment.depth,
+        moment.nearest, moment.confidence, moment.moving, *lens(moment.view), trails.pixels[t],
+        trails.depth[t], trails.claim[t], trails.trust[t], trails.seen[t], trails.likeness[t],
+        trails.moving[t],
     )  # fmt: skip
 
 
@@ -127,8 +134,9 @@ def lens(view: View) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 @njit()
 def _begin(
-    own, pixel, picture, depth, confidence, moving, motion, forth, back, world, velocity, still, patch,
-    weight, taken, variance, out_pixel, out_depth, out_claim, out_trust, out_seen, out_alike, out_moving,
+    own, pixel, picture, depth, confidence, moving, motion, forth, back, world, velocity, at_depth, still,
+    patch, weight, taken, variance, out_pixel, out_depth, out_claim, out_trust, out_seen, out_alike,
+    out_moving,
 ):  # fmt: skip
     height, width = depth.shape
     for n in own:
@@ -143,7 +151,7 @@ def _begin(
         if not still[n] and np.isfinite(motion[v, u, 0]):
             velocity[n] = motion[v, u]
         variance[0, n] = take_patch(picture, depth, x, y, z, patch[0, n], weight[0, n])
-        taken[0, n] = z
+        taken[0, n], at_depth[n] = z, z
         patch[1, n], weight[1, n] = patch[0, n], weight[0, n]
         taken[1, n], variance[1, n] = z, variance[0, n]
         out_pixel[n] = pixel[n]
@@ -153,9 +161,9 @@ def _begin(
 
 @njit(parallel=True)
 def _step(
-    world, velocity, pixel, hidden, still, patch, weight, taken, variance, depth_before, moving_before, flow,
-    picture, depth, confidence, moving, forth, back, out_pixel, out_depth, out_claim, out_trust, out_seen,
-    out_alike, out_moving,
+    world, velocity, pixel, at_depth, hidden, still, patch, weight, taken, variance, depth_before, flow,
+    picture, depth, nearest, confidence, moving, forth, back, out_pixel, out_depth, out_claim, out_trust,
+    out_seen, out_alike, out_moving,
 ):  # fmt: skip
     height, width = depth.shape
     for n in numba.prange(len(world)):
@@ -170,11 +178,11 @@ def _step(
             _go_on(world, velocity, still, n)
             continue
         if seen:
-            fx, fy = _along(flow, depth_before, pixel[n, 0], pixel[n, 1])
+            fx, fy = _along(flow, depth_before, pixel[n, 0], pixel[n, 1], at_depth[n])
             if np.isfinite(fx) and not (still[n] and math.hypot(fx - sx, fy - sy) < _SHIFT):
                 here = patch[1, n], weight[1, n]
-                by_flow = likeness(picture, fx, fy, taken[1, n] / z, here[0], here[1])
-                by_pose = likeness(picture, x, y, taken[1, n] / z, here[0], here[1])
+                by_flow = likeness(picture, nearest, fx, fy, z, taken[1, n] / z, here[0], here[1])
+                by_pose = likeness(picture, nearest, x, y, z, taken[1, n] / z, here[0], here[1])
                 if not still[n] or by_flow > by_pose + 0.1:
                     x, y = fx, fy
         best, kind = -1.0, -1
@@ -185,11 +193,12 @@ def _step(
             scale = min(max(taken[k, n] / z, 0.5), 2.0)
             u, v = x, y
             if not seen:
-                reach = min(2 + hidden[n], _WIDEST) if not still[n] else 2
-                u, v, _ = search(picture, x, y, scale, patch[k, n], weight[k, n], reach)
+                reach = min(2 + hidden[n] // 2, _WIDEST) if not still[n] else 2
+                u, v, _ = search(picture, nearest, x, y, z, scale, patch[k, n], weight[k, n], reach)
             limit = _SHIFT + math.hypot(u - x, v - y)
-            u, v = align(picture, u, v, scale, patch[k, n], weight[k, n])
-            alike = likeness(picture, u, v, scale, patch[k, n], weight[k, n])
+            if open_share(nearest, u, v, z, scale, weight[k, n]) >= _OPEN:
+                u, v = align(picture, nearest, u, v, z, scale, patch[k, n], weight[k, n])
+            alike = likeness(picture, nearest, u, v, z, scale, patch[k, n], weight[k, n])
             if math.hypot(u - x, v - y) <= limit and alike > best:
                 best, kind, found_x, found_y = alike, k, u, v
         pattern = max(variance[0, n], variance[1, n]) >= _PATTERN
@@ -201,11 +210,11 @@ def _step(
             best = 0.0
         inside = 0 <= x <= width - 1 and 0 <= y <= height - 1
         claim, off = _depth_near(depth, x, y, z) if inside else (np.nan, np.inf)
-        same = abs(off) <= _SAME
+        same = abs(off) <= _SAME and not _covered(depth, x, y, z)
         if seen:
             shown = inside and ((same and (best >= _UNLIKE or not pattern)) or (accepted and off > -0.2))
         elif pattern:
-            shown = inside and same and accepted
+            shown = inside and same and best >= _FOUND
         else:
             shown = inside and same and still[n]
         if not shown:
@@ -218,7 +227,8 @@ def _step(
             continue
         u, v = int(x + 0.5), int(y + 0.5)
         out_claim[n], out_trust[n] = claim, confidence[v, u]
-        out_moving[n] = moving[v, u]
+        if abs(depth[v, u] - z) <= _SAME * z:
+            out_moving[n] = moving[v, u]
         if not stays:
             if same:
                 z = z * math.exp(_TRUST * off)
@@ -229,8 +239,9 @@ def _step(
                 world[n, k] = there
         else:
             x, y = sx, sy
-        still[n] = moving[v, u] < STILL
-        hidden[n] = 0
+        if abs(depth[v, u] - z) <= _SAME * z:  # else an edge: the pixel shows something else
+            still[n] = moving[v, u] < STILL
+        hidden[n], at_depth[n] = 0, z
         pixel[n, 0], pixel[n, 1] = x, y
         out_pixel[n, 0], out_pixel[n, 1] = x, y
         out_depth[n], out_seen[n], out_alike[n] = z, True, best
@@ -246,7 +257,7 @@ def _go_on(world, velocity, still, n):
     if not still[n]:
         for k in range(3):
             world[n, k] += velocity[n, k]
-            velocity[n, k] *= 0.97
+            velocity[n, k] *= _SLOWER
 
 
 @njit()
@@ -260,12 +271,23 @@ def _project(forth, point):
 
 
 @njit()
-def _along(flow, depth, x, y):
-    """Where the flow takes a place, interpolated among the pixels of its own surface."""
+def _covered(depth, x, y, z):
+    """Whether most of the pixels around a place show something before depth z: at an edge, half of them."""
+    height, width = depth.shape
+    u, v = int(x + 0.5), int(y + 0.5)
+    count = 0
+    for j in range(max(v - 1, 0), min(v + 2, height)):
+        for i in range(max(u - 1, 0), min(u + 2, width)):
+            count += depth[j, i] < (1 - BEFORE) * z
+    return count >= 5
+
+
+@njit()
+def _along(flow, depth, x, y, z):
+    """Where the flow takes a place at depth z, interpolated among the pixels of its own surface."""
     height, width = depth.shape
     if not (0 <= x <= width - 1 and 0 <= y <= height - 1):
         return np.nan, np.nan
-    z = depth[int(y + 0.5), int(x + 0.5)]
     left, top = min(int(x), width - 2), min(int(y), height - 2)
     total, u, v = 0.0, 0.0, 0.0
     for j in range(2):

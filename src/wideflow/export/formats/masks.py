@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wideflow.errors import InputError
 from wideflow.export.options import ExportOptions
@@ -28,8 +29,13 @@ def export_masks(result: Result, out: Path, options: ExportOptions, progress: Pr
     moments = options.moments(result)
     for done, t in enumerate(moments):
         progress(done, len(moments), f"masks of moment {t}")
-        moving = result.moving(t) > _LIKELY
+        moving = moving_mask(result, t)
         name = picture_name("a", t)
         for folder, file, mask in (("moving", name, moving), ("static", f"{name}.png", ~moving)):
             white = np.repeat(np.where(mask, 255, 0).astype(np.uint8)[..., None], 3, axis=2)
             write_image(target_folder(out, folder) / file, white)
+
+
+def moving_mask(result: Result, t: int) -> NDArray[np.bool_]:
+    """(H, W), where the world moved at a moment."""
+    return np.asarray(result.moving(t) > _LIKELY, np.bool_)
