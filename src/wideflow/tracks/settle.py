@@ -16,6 +16,7 @@ _SPREAD = 0.03  # share of depth about which moments agree
 _DOUBTFUL = 0.05  # weight of a depth that nothing speaks for
 _WINDOW = 4  # moments to either side that smooth a depth
 _ROUNDS = 4
+_STRAY, _OFTEN = 1.5, 0.25  # px beside its place, and share of moments, from which a point does not stand
 _MEMORY = 0.9  # of the confidence, a moment that a point is hidden
 _FEWEST = 0.15  # share of seen moments in which a point must move to count as moving
 
@@ -65,7 +66,8 @@ def _settle(
             continue
         if still[n]:
             _stand(n, start, pixels, depth, claim, trust, seen, forth, back, xyz)
-        else:
+            still[n] = not _strays(n, pixels, seen, forth, xyz)
+        if not still[n]:
             _move(n, pixels, depth, claim, trust, seen, back, xyz)
         last = -1
         for t in range(moments):  # the nearest moment at which it was seen, before and after
@@ -110,6 +112,19 @@ def _stand(n, start, pixels, depth, claim, trust, seen, forth, back, xyz):
     for t in range(moments):
         for k in range(3):
             xyz[t, n, k] = centre[k] + z * ray[k]
+
+
+@njit()
+def _strays(n, pixels, seen, forth, xyz):
+    """Whether patches were found too often beside where a point that stands would be: it moves slowly."""
+    count, away = 0, 0
+    for t in range(len(seen)):
+        if seen[t, n]:
+            place = forth[t, :, :3] @ xyz[t, n].astype(np.float64) + forth[t, :, 3]
+            off = math.hypot(pixels[t, n, 0] - place[0] / place[2], pixels[t, n, 1] - place[1] / place[2])
+            count += 1
+            away += off > _STRAY
+    return away > _OFTEN * count
 
 
 @njit()
