@@ -19,6 +19,7 @@ TAIL = 16  # moments that a trail goes back
 _LEVELS = 65534  # of a coordinate
 _MOST_PLACES = 250_000  # points times moments in one file
 _DRAWN = 800  # points of a picture
+_STANDS = (150, 150, 150)  # RGB of a point that does not move
 _GOLDEN = 0.61803  # share of the colour circle from a trail to the next: neighbours differ
 
 
@@ -92,8 +93,8 @@ def draw_trails(
     for i, n in enumerate(chosen):
         colour = tuple(int(255 * c) for c in colorsys.hsv_to_rgb(n * _GOLDEN % 1, 0.75, 1.0))
         if sane[-1, i] and tracks.visible[t, n]:
-            radius = 16 * (2 * thick if tracks.moving[n] else thick)
-            cv2.circle(drawn, tuple(whole[-1, i].tolist()), radius, colour, -1, cv2.LINE_AA, 4)
+            radius, paint = (32 * thick, colour) if tracks.moving[n] else (16 * thick, _STANDS)
+            cv2.circle(drawn, tuple(whole[-1, i].tolist()), radius, paint, -1, cv2.LINE_AA, 4)
         if tracks.moving[n] and sane[:, i].all():
             cv2.polylines(drawn, [np.ascontiguousarray(whole[:, i])], False, colour, thick, cv2.LINE_AA, 4)
     return drawn

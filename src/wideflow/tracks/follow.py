@@ -105,8 +105,7 @@ def _walk(
         progress(count[0] + done, count[1], f"points at moment {t}")
         moment = read_moment(result, t)
         if before is not None:
-            back_depth = moment.depth if way.step < 0 else None
-            flow = flow_to(result, t - way.step, t, back_depth)
+            flow = flow_to(result, before, t - way.step, moment, t)
             step(state, trails, before, moment, flow, t)
         own = np.flatnonzero(starts == t)
         if len(own):

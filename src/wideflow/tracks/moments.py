@@ -14,6 +14,7 @@ from wideflow.storage.result import Result
 from wideflow.types import View
 
 Floats = NDArray[np.float32]
+_SURFACE = 0.1  # share of depth by which what is seen at two moments in a row may differ
 _BLUR = 0.8  # px: noise and the raster of pixels shift no patch then
 
 
@@ -55,33 +56,36 @@ def read_moment(result: Result, t: int) -> Moment:
     return Moment(result.frame(t).views[0], picture, depth, nearest, confidence, moving)
 
 
-def flow_to(result: Result, t: int, target: int, depth: Floats | None = None) -> Floats:
-    """(H, W, 2) px from A at t to A at the moment before or after; NaN where unknown.
+def flow_to(result: Result, now: Moment, t: int, then: Moment, target: int) -> Floats:
+    """(H, W, 2) px from A at t (``now``) to A at the moment before or after (``then``); NaN where unknown.
 
-    Backwards, it is the flow of the moment before, laid down where it leads: of several pixels that lead to
-    one, the nearest to the camera counts (``depth`` of that moment), and where none leads, A did not see it.
+    Backwards, it is the flow of the moment before, laid down where it leads. A pixel takes that of the place
+    which leads nearest to it, of those of about its depth; where none does, A did not see it before.
     """
     if target > t:
         return np.asarray(result.optical_flow_a(t), np.float32)
     forward = np.asarray(result.optical_flow_a(target), np.float32)
     back = np.full_like(forward, np.nan)
-    _lay_down(forward, result.depth(target) if depth is None else depth, back)
+    _lay_down(forward, then.depth, now.depth, back)
     return back
 
 
 @njit()
-def _lay_down(forward: NDArray[Any], depth: NDArray[Any], back: NDArray[Any]) -> None:
-    height, width = depth.shape
+def _lay_down(
+    forward: NDArray[Any], depth_then: NDArray[Any], depth_now: NDArray[Any], back: NDArray[Any]
+) -> None:
+    height, width = depth_now.shape
     nearest = np.full((height, width), np.inf, np.float32)
     for y in range(height):
         for x in range(width):
             u, v = x + forward[y, x, 0], y + forward[y, x, 1]
-            z = depth[y, x]
+            z = depth_then[y, x]
             if not (z > 0 and -1 < u < width and -1 < v < height):
                 continue
             left, top = int(np.floor(u)), int(np.floor(v))
             for j in range(max(top, 0), min(top + 2, height)):
                 for i in range(max(left, 0), min(left + 2, width)):
-                    if z < nearest[j, i]:
-                        nearest[j, i] = z
+                    away = (i - u) ** 2 + (j - v) ** 2
+                    if away < nearest[j, i] and abs(depth_now[j, i] - z) < _SURFACE * z:
+                        nearest[j, i] = away
                         back[j, i, 0], back[j, i, 1] = -forward[y, x, 0], -forward[y, x, 1]

@@ -18,7 +18,7 @@ HALF = 6  # px to either side
 SIDE = 2 * HALF + 1
 _SURFACE = 0.06  # share of depth within which a pixel is of the point's surface
 BEFORE = 0.1  # share of depth by which something must be nearer to hide the point
-_LEAST = 0.4  # share of a patch that must be seen for it to tell anything
+LEAST = 0.4  # share of a patch that must be seen for it to tell anything
 _SIGMA = 4.0  # px, of the weight around the point
 _FLOOR = 4.0  # square grey levels of noise: below it a pattern tells nothing
 _HOLD = 8.0  # square grey levels a square px: a slope below which a patch does not move a prediction
@@ -98,7 +98,7 @@ def likeness(
             square += w * value * value
             product += w * value * patch[j, i]
             own += w * patch[j, i] ** 2
-    if total < _LEAST * whole or whole <= 0:
+    if total < LEAST * whole or whole <= 0:
         return 0.0
     mean /= total
     variance = max(square / total - mean * mean, 0.0)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from wideflow.compiled import njit
 from wideflow.tracks.moments import Floats
-from wideflow.tracks.walk import STILL, Trails
+from wideflow.tracks.walk import STILL, Trails, pixel_of
 
 _SPREAD = 0.03  # share of depth about which moments agree
 _DOUBTFUL = 0.05  # weight of a depth that nothing speaks for
@@ -120,10 +120,9 @@ def _strays(n, pixels, seen, forth, xyz):
     count, away = 0, 0
     for t in range(len(seen)):
         if seen[t, n]:
-            place = forth[t, :, :3] @ xyz[t, n].astype(np.float64) + forth[t, :, 3]
-            off = math.hypot(pixels[t, n, 0] - place[0] / place[2], pixels[t, n, 1] - place[1] / place[2])
+            x, y, _ = pixel_of(forth[t], xyz[t, n])
             count += 1
-            away += off > _STRAY
+            away += math.hypot(pixels[t, n, 0] - x, pixels[t, n, 1] - y) > _STRAY
     return away > _OFTEN * count
 
 

@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from wideflow.compiled import njit
 from wideflow.tracks.moments import Floats, Moment
-from wideflow.tracks.patches import BEFORE, align, likeness, open_share, patches, search, take_patch
+from wideflow.tracks.patches import BEFORE, LEAST, align, likeness, open_share, patches, search, take_patch
 from wideflow.types import View
 
 STILL = 0.5  # chance of motion below which a pixel is taken to stand
 _SAME = 0.06  # share of depth within which the map shows the point's own surface
 _ALIKE = 0.8  # likeness from which a patch counts as found
 _FOUND = 0.85  # and from which it brings back a hidden point
+_ALSO = 0.5  # and from which it does so for a point that stands
 _SURE = 0.9  # and from which a shift of what stands still is believed
 _UNLIKE = 0.0  # below it, the map's depth alone does not show the point
 _PATTERN = 30.0  # square grey levels from which a patch has a pattern
@@ -31,6 +32,7 @@ _KEEP = 0.75  # share of the old velocity in the new one
 _TRUST = 0.5  # share of a moment's depth in the new one of what moves
 _OPEN = 0.8  # share of a patch that must be seen for it to correct a prediction
 _SLOWER = 0.99  # of its velocity, what a hidden point keeps to the next moment
+_APART, _RECALL = 1.0, 0.8  # px by which flow and pose may differ in sum, older moments counting less
 _WIDEST = 6  # px around its prediction within which a hidden point is looked for
 
 
@@ -83,6 +85,7 @@ class State:
     velocity: NDArray[np.float64]  # (N, 3), a moment
     pixel: NDArray[np.float64]  # (N, 2)
     depth: NDArray[np.float64]  # (N,), where it was last seen
+    apart: NDArray[np.float64]  # (N, 2), px: what the flow has told beside the pose of late
     hidden: NDArray[np.int64]  # (N,), moments; 0 is seen
     still: NDArray[np.bool_]  # (N,)
     patch: NDArray[np.float32]  # (2, N, SIDE, SIDE): of the query, and the last that agreed
@@ -97,7 +100,16 @@ class State:
         hidden, still = np.zeros(count, np.int64), np.ones(count, np.bool_)
         taken, variance = np.zeros((2, count)), np.zeros((2, count))
         return cls(
-            world, velocity, np.zeros((count, 2)), np.zeros(count), hidden, still, *own, taken, variance
+            world,
+            velocity,
+            np.zeros((count, 2)),
+            np.zeros(count),
+            np.zeros((count, 2)),
+            hidden,
+            still,
+            *own,
+            taken,
+            variance,
         )
 
 
@@ -117,9 +129,9 @@ def begin(
 def step(state: State, trails: Trails, before: Moment, moment: Moment, flow: Floats, t: int) -> None:
     """Take all points that have begun to moment t, along ``flow`` from the one before."""
     _step(
-        state.world, state.velocity, state.pixel, state.depth, state.hidden, state.still, state.patch,
-        state.weight, state.taken, state.variance, before.depth, flow, moment.picture, moment.depth,
-        moment.nearest, moment.confidence, moment.moving, *lens(moment.view), trails.pixels[t],
+        state.world, state.velocity, state.pixel, state.depth, state.apart, state.hidden, state.still,
+        state.patch, state.weight, state.taken, state.variance, before.depth, flow, moment.picture,
+        moment.depth, moment.nearest, moment.confidence, moment.moving, *lens(moment.view), trails.pixels[t],
         trails.depth[t], trails.claim[t], trails.trust[t], trails.seen[t], trails.likeness[t],
         trails.moving[t],
     )  # fmt: skip
@@ -161,17 +173,17 @@ def _begin(
 
 @njit(parallel=True)
 def _step(
-    world, velocity, pixel, at_depth, hidden, still, patch, weight, taken, variance, depth_before, flow,
-    picture, depth, nearest, confidence, moving, forth, back, out_pixel, out_depth, out_claim, out_trust,
-    out_seen, out_alike, out_moving,
+    world, velocity, pixel, at_depth, apart, hidden, still, patch, weight, taken, variance, depth_before,
+    flow, picture, depth, nearest, confidence, moving, forth, back, out_pixel, out_depth, out_claim,
+    out_trust, out_seen, out_alike, out_moving,
 ):  # fmt: skip
     height, width = depth.shape
     for n in numba.prange(len(world)):
         if taken[0, n] <= 0:
             continue
         seen = hidden[n] == 0
-        sx, sy, sz = _project(forth, world[n])
-        cx, cy, cz = _project(forth, world[n] + velocity[n])
+        sx, sy, sz = pixel_of(forth, world[n])
+        cx, cy, cz = pixel_of(forth, world[n] + velocity[n])
         x, y, z = (sx, sy, sz) if still[n] else (cx, cy, cz)
         if not z > 0:  # behind the camera
             hidden[n] += 1
@@ -179,44 +191,51 @@ def _step(
             continue
         if seen:
             fx, fy = _along(flow, depth_before, pixel[n, 0], pixel[n, 1], at_depth[n])
+            if np.isfinite(fx) and variance[0, n] >= _PATTERN:
+                apart[n, 0] = _RECALL * apart[n, 0] + fx - sx
+                apart[n, 1] = _RECALL * apart[n, 1] + fy - sy
+                if still[n] and math.hypot(apart[n, 0], apart[n, 1]) > _APART:
+                    still[n] = False
             if np.isfinite(fx) and not (still[n] and math.hypot(fx - sx, fy - sy) < _SHIFT):
                 here = patch[1, n], weight[1, n]
                 by_flow = likeness(picture, nearest, fx, fy, z, taken[1, n] / z, here[0], here[1])
                 by_pose = likeness(picture, nearest, x, y, z, taken[1, n] / z, here[0], here[1])
                 if not still[n] or by_flow > by_pose + 0.1:
                     x, y = fx, fy
-        best, kind = -1.0, -1
+        best, kind, told = -1.0, -1, False
         found_x, found_y = x, y
+        covered = seen and 0 <= x <= width - 1 and 0 <= y <= height - 1 and _covered(depth, x, y, z)
         for k in range(2):
             if variance[k, n] < _PATTERN or best >= _ALIKE:
                 continue
             scale = min(max(taken[k, n] / z, 0.5), 2.0)
             u, v = x, y
-            if not seen:
-                reach = min(2 + hidden[n] // 2, _WIDEST) if not still[n] else 2
+            if not seen and not still[n]:
+                reach = min(2 + hidden[n] // 2, _WIDEST)
                 u, v, _ = search(picture, nearest, x, y, z, scale, patch[k, n], weight[k, n], reach)
             limit = _SHIFT + math.hypot(u - x, v - y)
-            if open_share(nearest, u, v, z, scale, weight[k, n]) >= _OPEN:
+            share = open_share(nearest, u, v, z, scale, weight[k, n])
+            told = told or share >= LEAST
+            if share >= _OPEN:
                 u, v = align(picture, nearest, u, v, z, scale, patch[k, n], weight[k, n])
             alike = likeness(picture, nearest, u, v, z, scale, patch[k, n], weight[k, n])
             if math.hypot(u - x, v - y) <= limit and alike > best:
                 best, kind, found_x, found_y = alike, k, u, v
-        pattern = max(variance[0, n], variance[1, n]) >= _PATTERN
         accepted = kind >= 0 and best >= _ALIKE
-        stays = still[n] and not (best >= _SURE and math.hypot(found_x - sx, found_y - sy) > _TREMBLE)
+        stays = still[n] and not (
+            seen and best >= _SURE and math.hypot(found_x - sx, found_y - sy) > _TREMBLE
+        )
         if accepted and not stays:
             x, y = found_x, found_y
-        elif pattern and kind < 0:
-            best = 0.0
         inside = 0 <= x <= width - 1 and 0 <= y <= height - 1
         claim, off = _depth_near(depth, x, y, z) if inside else (np.nan, np.inf)
-        same = abs(off) <= _SAME and not _covered(depth, x, y, z)
+        same = abs(off) <= _SAME and not covered and not _covered(depth, x, y, z)
         if seen:
-            shown = inside and ((same and (best >= _UNLIKE or not pattern)) or (accepted and off > -0.2))
-        elif pattern:
-            shown = inside and same and best >= _FOUND
-        else:
-            shown = inside and same and still[n]
+            shown = inside and (
+                (same and (best >= _UNLIKE or not told)) or (accepted and not covered and off > -0.2)
+            )
+        else:  # of what stands, pose and depth say much by themselves
+            shown = inside and same and (best >= (_ALSO if still[n] else _FOUND) or (still[n] and not told))
         if not shown:
             if not still[n] or not seen:
                 x, y = (sx, sy) if still[n] else (cx, cy)
@@ -240,7 +259,7 @@ def _step(
         else:
             x, y = sx, sy
         if abs(depth[v, u] - z) <= _SAME * z:  # else an edge: the pixel shows something else
-            still[n] = moving[v, u] < STILL
+            still[n] = moving[v, u] < STILL and math.hypot(apart[n, 0], apart[n, 1]) <= _APART
         hidden[n], at_depth[n] = 0, z
         pixel[n, 0], pixel[n, 1] = x, y
         out_pixel[n, 0], out_pixel[n, 1] = x, y
@@ -261,7 +280,8 @@ def _go_on(world, velocity, still, n):
 
 
 @njit()
-def _project(forth, point):
+def pixel_of(forth, point):
+    """Pixel and depth of a world point; NaN behind the camera."""
     x = forth[0, 0] * point[0] + forth[0, 1] * point[1] + forth[0, 2] * point[2] + forth[0, 3]
     y = forth[1, 0] * point[0] + forth[1, 1] * point[1] + forth[1, 2] * point[2] + forth[1, 3]
     z = forth[2, 0] * point[0] + forth[2, 1] * point[1] + forth[2, 2] * point[2] + forth[2, 3]
