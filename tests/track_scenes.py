@@ -80,17 +80,18 @@ def sliding_result(folder: Path, bias: float = 0.0) -> Result:
 
 def truth_of(queries: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """World points (T, N, 3), whether A sees them (T, N), and which move (N,)."""
-    xyz = np.zeros((MOMENTS, len(queries), 3))
+    pixels, starts = queries[:, :2].astype(float), queries[:, 2].astype(int)
+    depth, number = np.zeros(len(queries)), np.zeros(len(queries), int)
+    centres = np.stack([view_at(t).centre for t in range(MOMENTS)])
+    for t in np.unique(starts):
+        depth[starts == t], number[starts == t] = seen_at(int(t), pixels[starts == t])
+    rays = np.column_stack([(pixels - CAMERA.K[:2, 2]) / 80.0, np.ones(len(pixels))])
+    points = rays * depth[:, None] + centres[starts]
+    away = np.arange(MOMENTS)[:, None] - starts
+    xyz = points + away[..., None] * np.where(number == 1, 1.0, 0.0)[:, None] * SPEED
     visible = np.zeros((MOMENTS, len(queries)), bool)
-    numbers = np.zeros(len(queries), int)
-    for n, (x, y, start) in enumerate(queries):
-        depth, number = seen_at(int(start), np.array([x, y]))
-        view = view_at(int(start))
-        point = np.append((np.array([x, y]) - CAMERA.K[:2, 2]) / 80.0, 1) * depth + view.centre
-        numbers[n] = number
-        for t in range(MOMENTS):
-            xyz[t, n] = point + (SPEED * (t - start) if number == 1 else 0)
-            pixel = project(CAMERA, world_to_camera(view_at(t), xyz[t, n]))
-            inside = (pixel >= 0).all() and (pixel <= np.array(SIZE) - 1).all()
-            visible[t, n] = inside and seen_at(t, pixel)[1] == number
-    return xyz, visible, numbers == 1
+    for t in range(MOMENTS):
+        there = project(CAMERA, world_to_camera(view_at(t), xyz[t]))
+        inside = (there >= 0).all(axis=1) & (there <= np.array(SIZE) - 1).all(axis=1)
+        visible[t] = inside & (seen_at(t, there)[1] == number)
+    return xyz, visible, number == 1

@@ -10,10 +10,11 @@ from wideflow.files.disk import AnyPath
 from wideflow.progress import Progress, silent
 from wideflow.storage.result import Result
 from wideflow.storage.tracks import Tracks, require_room
-from wideflow.tracks.moments import flow_to, read_moment
+from wideflow.tracks.moments import flow_to, lens, read_moment
 from wideflow.tracks.queries import checked_queries, grid_queries
 from wideflow.tracks.settle import settle
-from wideflow.tracks.walk import State, Trails, begin, lens, step
+from wideflow.tracks.state import Trails, empty_trails, new_state
+from wideflow.tracks.walk import begin, step
 
 
 def track(
@@ -77,7 +78,7 @@ def follow(result: Result, queries: NDArray[np.float64], progress: Progress = si
     """Tracks of pixels (N, 3) of which each is known to be in a picture."""
     moments, count = len(result), len(queries)
     starts = queries[:, 2].astype(np.intp)
-    trails = Trails.empty(moments, count)
+    trails = empty_trails(moments, count)
     first, last = int(starts.min()), int(starts.max())
     total = (moments - first) + (last + 1)
     _walk(result, queries, starts, trails, range(first, moments), progress, (0, total))
@@ -98,17 +99,18 @@ def _walk(
     count: tuple[int, int],
 ) -> None:
     """One direction; points join at their moments."""
-    state = State.empty(len(queries))
-    state.pixel[:] = queries[:, :2]
+    state = new_state(queries[:, :2])
     before = None
     for done, t in enumerate(way):
         progress(count[0] + done, count[1], f"points at moment {t}")
         moment = read_moment(result, t)
         if before is not None:
             flow = flow_to(result, before, t - way.step, moment, t)
-            step(state, trails, before, moment, flow, t)
+            step(state, trails, moment, before.depth, flow, t)
         own = np.flatnonzero(starts == t)
         if len(own):
-            motion = result.motion(min(t, len(result) - 2)) if len(result) > 1 else None
-            begin(state, trails, moment, t, own, None if motion is None else way.step * motion)
+            motion = np.full((*moment.depth.shape, 3), np.nan, np.float32)
+            if len(result) > 1:
+                motion = way.step * result.motion(min(t, len(result) - 2))
+            begin(own, state, trails, moment, motion, t)
         before = moment

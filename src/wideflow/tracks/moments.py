@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import cv2
 import numpy as np
@@ -11,36 +10,38 @@ from numpy.typing import NDArray
 
 from wideflow.compiled import njit
 from wideflow.storage.result import Result
+from wideflow.tracks.state import Doubles, Floats
 from wideflow.types import View
 
-Floats = NDArray[np.float32]
 _SURFACE = 0.1  # share of depth by which what is seen at two moments in a row may differ
 _BLUR = 0.8  # px: noise and the raster of pixels shift no patch then
 
 
-@dataclass(frozen=True, eq=False)
-class Moment:
-    """What is known of camera A's picture at a moment; all of (H, W).
+class Moment(NamedTuple):
+    """What is known of camera A's picture at a moment; maps are of (H, W).
 
     Attributes
     ----------
-    view : View
+    forth, back : (3, 4) float64
+        From world to pixels times depth, and from pixels times depth to world.
     picture : float32
         Grey levels, 0 to 255.
     depth : float32
         World units, NaN where unknown.
-    nearest : float32
-        The least depth of the pixels around each.
+    nearest, farthest : float32
+        The least and the largest depth of the pixels around each.
     confidence : float32
         Chance that depth is within five percent; within one, for results that do not tell.
     moving : float32
         Chance that the world moved there.
     """
 
-    view: View
+    forth: Doubles
+    back: Doubles
     picture: Floats
     depth: Floats
     nearest: Floats
+    farthest: Floats
     confidence: Floats
     moving: Floats
 
@@ -52,8 +53,10 @@ def read_moment(result: Result, t: int) -> Moment:
     confidence = result.confidence_5(t) if result.has("confidence_5") else result.confidence(t)
     moving = result.moving(t) if result.has("moving") else np.ones_like(depth)
     picture = cv2.GaussianBlur(grey, (0, 0), _BLUR)
-    nearest = cv2.erode(np.where(depth > 0, depth, np.inf).astype(np.float32), np.ones((3, 3), np.uint8))
-    return Moment(result.frame(t).views[0], picture, depth, nearest, confidence, moving)
+    around = np.ones((3, 3), np.uint8)
+    nearest = cv2.erode(np.where(depth > 0, depth, np.inf).astype(np.float32), around)
+    farthest = cv2.dilate(np.where(depth > 0, depth, 0).astype(np.float32), around)
+    return Moment(*lens(result.frame(t).views[0]), picture, depth, nearest, farthest, confidence, moving)
 
 
 def flow_to(result: Result, now: Moment, t: int, then: Moment, target: int) -> Floats:
@@ -89,3 +92,10 @@ def _lay_down(
                     if away < nearest[j, i] and abs(depth_now[j, i] - z) < _SURFACE * z:
                         nearest[j, i] = away
                         back[j, i, 0], back[j, i, 1] = -forward[y, x, 0], -forward[y, x, 1]
+
+
+def lens(view: View) -> tuple[Doubles, Doubles]:
+    """(3, 4) from world to pixels times depth, and (3, 4) from pixels times depth to world."""
+    forth = view.camera.K @ view.cam_from_world
+    back = view.R.T @ np.linalg.inv(view.camera.K)
+    return forth, np.column_stack([back, view.centre])

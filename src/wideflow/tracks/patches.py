@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.compiled import FAST, njit
@@ -29,7 +28,8 @@ _SMALL = 0.03  # px: steps below this end it
 @njit(fastmath=FAST)
 def take_patch(
     picture: NDArray[Any],
-    depth: NDArray[Any],
+    nearest: NDArray[Any],
+    farthest: NDArray[Any],
     x: float,
     y: float,
     z: float,
@@ -46,10 +46,11 @@ def take_patch(
             patch[j, i] = 0.0
             if not (0 <= u <= width - 1 and 0 <= v <= height - 1):
                 continue
-            there = depth[int(v + 0.5), int(u + 0.5)]
+            row, column = int(v + 0.5), int(u + 0.5)
             near = (i - HALF) ** 2 + (j - HALF) ** 2
             own = near <= 2
-            if not own and not (abs(there - z) < _SURFACE * z):
+            least, most = nearest[row, column], farthest[row, column]
+            if not own and not (least > (1 - _SURFACE) * z and most < (1 + _SURFACE) * z):
                 continue
             weight[j, i] = math.exp(-near / (2 * _SIGMA * _SIGMA))
             patch[j, i] = sample(picture, u, v)
@@ -228,8 +229,3 @@ def sample(picture: NDArray[Any], u: float, v: float) -> float:
     top = (1 - s) * picture[y, x] + s * picture[y, x + 1]
     low = (1 - s) * picture[y + 1, x] + s * picture[y + 1, x + 1]
     return float((1 - t) * top + t * low)
-
-
-def patches(count: int) -> NDArray[np.float32]:
-    """Room for so many."""
-    return np.zeros((count, SIDE, SIDE), np.float32)

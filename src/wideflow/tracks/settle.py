@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.compiled import njit
-from wideflow.tracks.moments import Floats
-from wideflow.tracks.walk import STILL, Trails, pixel_of
+from wideflow.tracks.lookups import pixel_of
+from wideflow.tracks.state import Floats, Trails
+from wideflow.tracks.walk import STILL
 
 _SPREAD = 0.03  # share of depth about which moments agree
 _DOUBTFUL = 0.05  # weight of a depth that nothing speaks for
@@ -48,17 +49,14 @@ def settle(
     still = share < _FEWEST
     xyz = np.full((moments, count, 3), np.nan, np.float32)
     confidence = np.zeros((moments, count), np.float32)
-    _settle(
-        trails.pixels, trails.depth, trails.claim, trails.trust, trails.seen, trails.likeness, still, starts,
-        forth, back, xyz, confidence,
-    )  # fmt: skip
+    _settle(trails, still, starts, forth, back, xyz, confidence)
     return xyz, confidence, still
 
 
 @njit(parallel=True)
-def _settle(
-    pixels, depth, claim, trust, seen, alike, still, starts, forth, back, xyz, confidence
-):  # fmt: skip
+def _settle(trails, still, starts, forth, back, xyz, confidence):
+    pixels, depth, claim, trust, seen = trails.pixels, trails.depth, trails.claim, trails.trust, trails.seen
+    alike = trails.likeness
     moments, count = seen.shape
     for n in numba.prange(count):
         start = starts[n]
