@@ -8,6 +8,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+from benchmarks import tracks as scored
 
 import wideflow
 from faults.injection import Killed, injected
@@ -21,6 +22,7 @@ from wideflow.report.trails import draw_trails, trail_data
 from wideflow.storage.check import check_result
 from wideflow.storage.result import Result
 from wideflow.storage.tracks import Tracks
+from wideflow.synth.points import FollowedPoints
 from wideflow.tracks.moments import flow_to, read_moment
 from wideflow.tracks.queries import checked_queries, grid_queries, read_queries
 
@@ -257,3 +259,19 @@ def test_the_page_gets_the_trails(result: Result) -> None:
     assert drawn.any()
     result.place.remove("checksums/tracks.json")
     assert trail_data(Result(result.place.folder), centre) is None
+
+
+def test_the_benchmark_scores_tracks_by_their_distance_from_the_truth(
+    exact: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scored, "AFTER", MOMENTS - 1)
+    queries = grid_queries(SIZE, 8, 0)
+    xyz, visible, moves = truth_of(queries)
+    off = xyz + 0.02 * xyz[..., 2:] * (1.0, 0, 0)  # two percent aside
+    off[:, np.flatnonzero(moves)[0]] = np.nan  # one is lost
+    confidence = np.ones(visible.shape, np.float32)
+    tracks = Tracks(queries.astype(np.float32), off.astype(np.float32), visible, confidence, moves)
+    rows = scored.score_clip(exact, {0: FollowedPoints(xyz, visible)}, {0: tracks})
+    assert rows["static"]["median"] == pytest.approx(2.0, rel=1e-3)
+    assert rows["static"]["survival"] == 100
+    assert rows["moving"]["count"] < moves.sum()  # some are hidden at the end
