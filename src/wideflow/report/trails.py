@@ -20,6 +20,7 @@ _LEVELS = 65534  # of a coordinate
 _MOST_PLACES = 250_000  # points times moments in one file
 _DRAWN = 800  # points of a picture
 _STANDS = (150, 150, 150)  # RGB of a point that does not move
+_LEAST = 0.15  # confidence below which a place is a guess, and not drawn
 _GOLDEN = 0.61803  # share of the colour circle from a trail to the next: neighbours differ
 
 
@@ -52,7 +53,8 @@ def trail_data(
         return None
     chosen = chosen_tracks(tracks, max(1, most // len(result)))
     places = (tracks.xyz[:, chosen] - centre).astype(np.float64).transpose(1, 2, 0)  # track, axis, moment
-    known = np.isfinite(places)
+    sure = (tracks.confidence[:, chosen] >= _LEAST).T[:, None]
+    known = np.isfinite(places) & sure
     if not known.any():
         return None
     low, high = float(places[known].min()), float(places[known].max())
@@ -95,6 +97,6 @@ def draw_trails(
         if sane[-1, i] and tracks.visible[t, n]:
             radius, paint = (32 * thick, colour) if tracks.moving[n] else (16 * thick, _STANDS)
             cv2.circle(drawn, tuple(whole[-1, i].tolist()), radius, paint, -1, cv2.LINE_AA, 4)
-        if tracks.moving[n] and sane[:, i].all():
+        if tracks.moving[n] and sane[:, i].all() and tracks.confidence[t, n] >= _LEAST:
             cv2.polylines(drawn, [np.ascontiguousarray(whole[:, i])], False, colour, thick, cv2.LINE_AA, 4)
     return drawn
