@@ -132,7 +132,11 @@ for (const button of document.querySelectorAll(".grid button")) {
   });
 }
 
-for (const part of [element("trails").parentElement, document.querySelector("[data-panel=tracks]").closest("figure")]) part.hidden = !meta.trails;
+// ---- tracks: most results have none
+if (!meta.trails) {
+  element("trails").parentElement.hidden = true;
+  document.querySelector("[data-panel=tracks]").closest("figure").remove();
+}
 
 // ---- the 3D view and its controls
 function startView(points) {
