@@ -21,10 +21,12 @@ from wideflow.geometry import project, world_to_camera
 from wideflow.report.trails import draw_trails, trail_data
 from wideflow.storage.check import check_result
 from wideflow.storage.result import Result
-from wideflow.storage.tracks import Tracks
+from wideflow.storage.store import Store
+from wideflow.storage.tracks import Tracks, has_tracks, read_tracks
 from wideflow.synth.points import FollowedPoints
 from wideflow.tracks.moments import flow_to, read_moment
 from wideflow.tracks.queries import checked_queries, grid_queries, read_queries
+from wideflow.types import Camera
 
 
 @pytest.fixture(scope="module")
@@ -278,3 +280,15 @@ def test_the_benchmark_scores_tracks_by_their_distance_from_the_truth(
     assert rows["static"]["median"] == pytest.approx(2.0, rel=1e-3)
     assert rows["static"]["survival"] == 100
     assert rows["moving"]["count"] < moves.sum()  # some are hidden at the end
+
+
+def test_a_result_of_another_size_or_length_has_no_tracks(result: Result) -> None:
+    wideflow.track(result, grid=16)
+    place, cameras = result.place, result.rig.cameras
+    shorter = Store.create(place, MOMENTS - 2, cameras)
+    assert not [line for line in check_result(place.folder).problems if "tracks" in line]  # whole, not served
+    with pytest.raises(InputError, match="computed anew"):
+        read_tracks(Result(place.folder))
+    larger = Camera("a", 128, 80, CAMERA.K)
+    Store.create(shorter.place, MOMENTS, (larger, cameras[1]))
+    assert not has_tracks(place)

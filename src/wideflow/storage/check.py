@@ -93,7 +93,7 @@ def check_result(where: AnyPath, progress: Progress = silent) -> Checked:
                 whole += len(stored)
             else:
                 problems.append(f"moment {t}, {_WHAT[slot]}: {wrong}")
-    wrong_tracks = tracks_problem(place, store.moments)
+    wrong_tracks = tracks_problem(place)
     problems += [] if wrong_tracks is None else [wrong_tracks]
     progress(store.moments, store.moments, "done")
     return Checked(store.moments, whole, tuple(problems), work=tuple(Work(place).problems()))

@@ -17,12 +17,12 @@ from wideflow.errors import DamagedError, InputError
 from wideflow.storage.lock import locked
 from wideflow.storage.place import Place
 from wideflow.storage.sealed import checksum, seal, unseal
+from wideflow.storage.store import NAME, TRACKS_NOTE
 
 if TYPE_CHECKING:
     from wideflow.storage.result import Result
 
-_GROUP = "result.zarr/tracks"
-_NOTE = "checksums/tracks.json"
+_GROUP = f"{NAME}/tracks"
 _MOST_BYTES = 2**31 - 1  # of one array: what the decoder takes
 # dimensions, type and meaning of each array
 _ARRAYS: dict[str, tuple[tuple[str, ...], str, str]] = {
@@ -87,18 +87,21 @@ def write_tracks(result: Result, tracks: Tracks) -> None:
     files = _encoded(tracks)
     with locked(place) as claim:
         found_in = _found_in(result)
-        place.remove(_NOTE)
+        place.remove(TRACKS_NOTE)
         place.remove(_GROUP)
         for name, content in files.items():
             place.write(f"{_GROUP}/{name}", content)
         claim.check(place)
         sums = {name: checksum(files[_chunk(name)]) for name in _ARRAYS}
-        place.write(_NOTE, seal({"count": len(tracks), "arrays": sums, "found_in": found_in}))
+        place.write(
+            TRACKS_NOTE,
+            seal({"moments": len(result), "count": len(tracks), "arrays": sums, "found_in": found_in}),
+        )
 
 
 def has_tracks(place: Place) -> bool:
     """Whether tracks have been kept; whether they are whole and of now shows when they are read."""
-    return place.exists(_NOTE)
+    return place.exists(TRACKS_NOTE)
 
 
 def read_tracks(result: Result) -> Tracks:
@@ -114,19 +117,19 @@ def read_tracks(result: Result) -> Tracks:
     place = result.place
     if not has_tracks(place):
         raise InputError(f"'{place}' has no tracks; 'wideflow track {place} --grid 8' adds them")
-    sums, count = _noted(place)
-    if _note(place).get("found_in") != _found_in(result):
+    sums, moments, count = _noted(place)
+    if moments != len(result) or _note(place).get("found_in") != _found_in(result):
         raise InputError(f"'{place}' was computed anew after its tracks; run 'wideflow track' again")
-    arrays = {name: _read(place, name, len(result), count, sums[name]) for name in _ARRAYS}
+    arrays = {name: _read(place, name, moments, count, sums[name]) for name in _ARRAYS}
     return Tracks(**arrays)
 
 
-def tracks_problem(place: Place, moments: int) -> str | None:
+def tracks_problem(place: Place) -> str | None:
     """What is wrong with the tracks of a place, every byte of which is read; None if nothing is."""
     if not has_tracks(place):
         return None
     try:
-        sums, count = _noted(place)
+        sums, moments, count = _noted(place)
         for name in _ARRAYS:
             _read(place, name, moments, count, sums[name])
     except DamagedError as error:
@@ -134,17 +137,18 @@ def tracks_problem(place: Place, moments: int) -> str | None:
     return None
 
 
-def _noted(place: Place) -> tuple[dict[str, str], int]:
-    """Checksums of the arrays, and how many tracks there are."""
+def _noted(place: Place) -> tuple[dict[str, str], int, int]:
+    """Checksums of the arrays, and how many moments and tracks there are."""
     note = _note(place)
-    sums, count = note.get("arrays"), note.get("count")
-    if not isinstance(sums, dict) or set(sums) != set(_ARRAYS) or not isinstance(count, int) or count < 1:
+    sums, moments, count = note.get("arrays"), note.get("moments"), note.get("count")
+    whole = isinstance(sums, dict) and set(sums) == set(_ARRAYS)
+    if not whole or not all(type(number) is int and number >= 1 for number in (moments, count)):
         raise _damaged(place)
-    return sums, count
+    return dict(sums or {}), int(moments or 0), int(count or 0)
 
 
 def _note(place: Place) -> dict[str, Any]:
-    return unseal(place.find(_NOTE)) or {}
+    return unseal(place.find(TRACKS_NOTE)) or {}
 
 
 def _damaged(place: Place) -> DamagedError:
