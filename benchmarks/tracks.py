@@ -43,6 +43,7 @@ def result_of(name: str, root: Path) -> object:
     from wideflow.files import read_rig
     from wideflow.pipeline.job import Job
     from wideflow.pipeline.run import run_job
+    from wideflow.progress import silent
     from wideflow.storage.result import Result
 
     clip, out = root / name, root / f"{name}-result"
@@ -59,7 +60,7 @@ def result_of(name: str, root: Path) -> object:
             rig=read_rig(clip / "rig.json"),
             offset=0.0,
         )
-        run_job(job, None, None, False)
+        run_job(job, None, None, False, silent)
     return Result(out)
 
 
