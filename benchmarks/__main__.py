@@ -2,7 +2,19 @@
 
 import sys
 
-from benchmarks import calibrate, confidence, evidence, filling, frames, match, pictures, refine, safety, sync
+from benchmarks import (
+    calibrate,
+    confidence,
+    evidence,
+    filling,
+    frames,
+    match,
+    pictures,
+    refine,
+    safety,
+    sync,
+    tracks,
+)
 
 BENCHMARKS = {
     "frames": frames.main,  # the table of speed and memory
@@ -14,6 +26,7 @@ BENCHMARKS = {
     "confidence": confidence.main,
     "sync": sync.main,
     "calibrate": calibrate.main,
+    "tracks": tracks.main,  # renders and computes two clips first: half an hour
     "safety": safety.main,  # checksums and waiting for the disk
 }
 

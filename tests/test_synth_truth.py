@@ -3,6 +3,7 @@
 import numpy as np
 
 from wideflow.geometry import pixel_grid
+from wideflow.synth.points import follow_points
 from wideflow.synth.rendering.scene import Light, Scene
 from wideflow.synth.rendering.shade import radiance
 from wideflow.synth.textures.walls import terrazzo
@@ -105,3 +106,26 @@ def test_shadow_falls_where_the_sun_says() -> None:
     shaded = (heights > -4.83 + 0.05) & (heights < -3.83 - 0.05)
     free = (heights < -4.83 - 0.1) | (heights > -3.83 + 0.1)
     assert lit[shaded].max() < 0.7 * lit[free].min()
+
+
+def test_points_are_followed_to_where_the_scene_takes_them() -> None:
+    scene = small_scene()
+    states = [scene.state(t) for t in (0.0, 1.0, 4.0)]
+    pixels = np.array([[31.0, 24.0], [10.0, 24.0], [36.0, 20.0]])  # square, wall, square
+    found = follow_points(scene, [(states[0], WEST), (states[1], EAST), (states[2], WEST)], 0, pixels)
+    start = np.array([[0, 0, 1], [-21 / 60 * 9, 4, 1], [5 / 60 * 5, 0, 1 + 4 / 60 * 5]])
+    moves = np.array([1.0, 0.0, 1.0])[:, None]
+    for row, time in zip(found.xyz, (0.0, 1.0, 4.0), strict=True):
+        np.testing.assert_allclose(row, start + time * moves * STEP, atol=1e-5)
+    np.testing.assert_array_equal(found.visible[:2], True)
+    behind = follow_points(scene, [(states[0], EAST), (states[0], WEST)], 0, [[50.0, 24.0], [32.0, 24.0]])
+    # the square hides the second from the west
+    assert behind.visible.tolist() == [[True, True], [True, False]]
+
+
+def test_a_ray_into_the_sky_has_no_point() -> None:
+    scene = small_scene()
+    away = View(PIN, np.diag([-1.0, 1, -1]) @ WEST.cam_from_world)
+    found = follow_points(scene, [(scene.state(0.0), away)], 0, [[31.0, 24.0]])
+    assert np.isnan(found.xyz).all()
+    assert not found.visible.any()

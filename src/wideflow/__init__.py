@@ -58,8 +58,10 @@ if TYPE_CHECKING:
     from wideflow.pipeline.run import run
     from wideflow.refine import Refinement, refine_flows
     from wideflow.report import Result, depth_colours, flow_colours, show, write_report
+    from wideflow.storage.tracks import Tracks
     from wideflow.sync import Sync, synchronise
     from wideflow.synth import SynthConfig, render
+    from wideflow.tracks import track
     from wideflow.types import Camera, Flow, Rig, RigFrame, SceneFlow, Truth, View
     from wideflow.verdict import Finding, Verdict
     from wideflow.video.read import Video
@@ -92,6 +94,7 @@ __all__ = [
     "SceneFlow",
     "Sync",
     "SynthConfig",
+    "Tracks",
     "Truth",
     "TruthFlows",
     "Verdict",
@@ -129,6 +132,7 @@ __all__ = [
     "scene_flow",
     "show",
     "synchronise",
+    "track",
     "truth_flows",
     "unproject",
     "write_flow",
@@ -187,8 +191,10 @@ _HOMES = {
     "wideflow.pipeline.run": ("run",),
     "wideflow.refine": ("Refinement", "refine_flows"),
     "wideflow.report": ("Result", "depth_colours", "flow_colours", "show", "write_report"),
+    "wideflow.storage.tracks": ("Tracks",),
     "wideflow.sync": ("Sync", "synchronise"),
     "wideflow.synth": ("SynthConfig", "render"),
+    "wideflow.tracks": ("track",),
     "wideflow.types": ("Camera", "Flow", "Rig", "RigFrame", "SceneFlow", "Truth", "View"),
     "wideflow.verdict": ("Finding", "Verdict"),
     "wideflow.video.read": ("Video",),

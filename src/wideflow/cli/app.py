@@ -32,6 +32,7 @@ from wideflow.cli import (
     sync,
     synth,
     tag,
+    track,
     view,
 )
 from wideflow.errors import WideflowError
@@ -59,6 +60,7 @@ COMMANDS = {
     "sync": sync,
     "synth": synth,
     "tag": tag,
+    "track": track,
     "view": view,
 }
 for _name, _module in COMMANDS.items():

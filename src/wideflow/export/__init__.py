@@ -32,6 +32,7 @@ FORMATS = {
     "easymocap": "intri.yml and extri.yml, undistorted videos",
     "pose2sim": "Calib.toml, undistorted videos",
     "usd": "moving points and cameras",
+    "tracks": "points followed through the clip, as TAPVid-3D's npz and CSV",
     "rerun": "a recording for its viewer",
     "mp4": "a camera orbits before the points",
     "gif": "the same as a small picture that plays",

@@ -7,11 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.export.moments import trusted
+from wideflow.export.moving import moving_mask
 from wideflow.export.options import ExportOptions
 from wideflow.geometry import inside_picture, project, world_to_camera
 from wideflow.storage.result import Result
-
-LIKELY = 0.5  # chance of motion from which a pixel counts as moving
 
 
 def other_result(result: Result) -> Result | None:
@@ -31,9 +30,9 @@ def moving_masks(
     """
     if not result.has("moving"):
         return None
-    moving = result.moving(t) > LIKELY
+    moving = moving_mask(result, t)
     if other is not None and other.has("moving"):
-        return moving, other.moving(t) > LIKELY
+        return moving, moving_mask(other, t)
     width, height = result.size_b
     carried = np.zeros((height, width), np.bool_)
     unseen = np.ones((height, width), np.uint8)

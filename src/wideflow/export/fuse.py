@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.errors import InputError
-from wideflow.export.both_cameras import LIKELY
 from wideflow.export.moments import Cloud, cloud
+from wideflow.export.moving import moving_mask
 from wideflow.export.options import ExportOptions
 from wideflow.files import PointCloud
 from wideflow.progress import Progress
@@ -82,7 +82,7 @@ def split_cloud(result: Result, t: int, options: ExportOptions) -> tuple[Cloud, 
     """The known points of a moment, and which of them, (N,), stand still."""
     points = cloud(result, t, options)
     x, y = points.pixels.T
-    return points, result.moving(t)[y, x] <= LIKELY
+    return points, ~moving_mask(result, t)[y, x]
 
 
 class Cells:

@@ -14,7 +14,7 @@ from wideflow.report.overview import Scales
 from wideflow.report.panels import data_url, fit_width, moment_panels
 from wideflow.storage.result import Result, spread
 
-_PHOTOS = ("a", "b", "overlay", "occluded", "moving")
+_PHOTOS = ("a", "b", "overlay", "occluded", "moving", "tracks")
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from wideflow.report.sections import (
     truth_section,
     verdict_section,
 )
+from wideflow.report.trails import trail_data
 from wideflow.storage.result import Result
 
 _STYLES = ("page.css", "widgets.css")
@@ -97,7 +98,7 @@ def build_page(
         "facts": facts_section(summary, result),
         "shape": " / ".join(map(str, result.size_a)),
         "last": str(len(moments) - 1),
-        "meta": _json(_meta(overview, moments, bool(embedded))),
+        "meta": _json(_meta(result, overview, moments, bool(embedded))),
         "moments": "\n".join(
             f'<script type="application/json" id="moment-{t}">{_closed(text)}</script>'
             for t, text in embedded.items()
@@ -122,7 +123,7 @@ def _quoted(word: str) -> str:
     return f"'{word}'"
 
 
-def _meta(overview: Overview, moments: Sequence[int], embedded: bool) -> dict[str, Any]:
+def _meta(result: Result, overview: Overview, moments: Sequence[int], embedded: bool) -> dict[str, Any]:
     scales = overview.scales
     return {
         "moments": list(moments),
@@ -132,6 +133,7 @@ def _meta(overview: Overview, moments: Sequence[int], embedded: bool) -> dict[st
         "near": scales.near,
         "far": scales.far,
         "vectorLength": vector_length(scales),
+        "trails": trail_data(result, overview.centre),
     }
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from wideflow.report.colours import depth_colours, flow_colours
 from wideflow.report.overview import Scales
+from wideflow.report.trails import trail_picture
 from wideflow.storage.result import TRUSTED, Result
 
 Picture = NDArray[np.uint8]
@@ -36,6 +37,9 @@ def moment_panels(result: Result, t: int, scales: Scales) -> dict[str, Picture]:
     if result.has("source"):  # results of older versions do not tell
         panels["source"] = source_colours(result.source(t))
         panels["moving"] = moving_picture(a, result.moving(t))
+    trails = trail_picture(result, a, t)
+    if trails is not None:
+        panels["tracks"] = trails
     if t < len(result) - 1:
         panels["optical_a"] = flow_colours(result.optical_flow_a(t), scales.optical)
         panels["optical_b"] = flow_colours(result.optical_flow_b(t), scales.optical)

@@ -13,6 +13,7 @@ from wideflow.storage.checked_files import checked_names, find_file, read_file
 from wideflow.storage.place import Place
 from wideflow.storage.schema import SLOTS, spec
 from wideflow.storage.store import NAME, Store
+from wideflow.storage.tracks import tracks_problem
 from wideflow.storage.unchecked import UncheckedStore
 from wideflow.storage.work import Work
 
@@ -92,6 +93,8 @@ def check_result(where: AnyPath, progress: Progress = silent) -> Checked:
                 whole += len(stored)
             else:
                 problems.append(f"moment {t}, {_WHAT[slot]}: {wrong}")
+    wrong_tracks = tracks_problem(place)
+    problems += [] if wrong_tracks is None else [wrong_tracks]
     progress(store.moments, store.moments, "done")
     return Checked(store.moments, whole, tuple(problems), work=tuple(Work(place).problems()))
 

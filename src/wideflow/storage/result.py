@@ -18,6 +18,7 @@ from wideflow.storage.checked_files import find_file, read_file
 from wideflow.storage.place import Place
 from wideflow.storage.schema import ARRAYS, OF_B, OPTIONAL, spec
 from wideflow.storage.store import NAME, Store
+from wideflow.storage.tracks import Tracks, has_tracks, read_tracks, write_tracks
 from wideflow.storage.unchecked import UncheckedStore
 from wideflow.types import Rig, RigFrame
 from wideflow.verdict import Verdict
@@ -69,6 +70,7 @@ class Result:
 
     def __init__(self, where: AnyPath, view: str = "a") -> None:
         self.place, self.view = Place(where), view
+        self._tracks: Tracks | None = None
         if not self.place.exists(f"{NAME}/zarr.json"):
             raise FileError(f"'{where}' holds no {NAME}; give a folder that 'wideflow run' has written")
         self.rig: Rig = rig_from_bytes(read_file(self.place, "rig.json"), f"{where}/rig.json")
@@ -212,6 +214,30 @@ class Result:
     def kept(self) -> tuple[str, ...]:
         """Arrays that there are beside those of every result."""
         return self.store.kept
+
+    def tracks(self) -> Tracks:
+        """Points that were followed through all moments of A's pictures (`wideflow.track`).
+
+        Raises
+        ------
+        InputError
+            There are none, or the result was computed anew since.
+        DamagedError
+            They are not as they were written.
+        """
+        if self._tracks is None:
+            self._tracks = read_tracks(self)
+        return self._tracks
+
+    def keep_tracks(self, tracks: Tracks) -> None:
+        """Store tracks in place of those that the result has, whole or not at all."""
+        write_tracks(self, tracks)
+        self._tracks = None
+
+    @property
+    def has_tracks(self) -> bool:
+        """Have points been followed? They are those of A's pictures, whatever the view."""
+        return has_tracks(self.place)
 
     def points(self, t: int) -> NDArray[np.float32]:
         """(H, W, 3) world coordinates of what every pixel of A shows; NaN where unknown."""

@@ -38,6 +38,7 @@ NAME = "result.zarr"
 _FIRST = 2  # format that has checksums
 _NOTES = "checksums"
 _ABOUT = f"{_NOTES}/store.json"
+TRACKS_NOTE = f"{_NOTES}/tracks.json"  # what makes tracks count
 
 
 class Store:
@@ -102,6 +103,7 @@ class Store:
         if not fits:
             place.write(_ABOUT, seal({"format": 0}))  # a run that is killed now goes on from here
             _forget(place, 0)
+            place.remove(TRACKS_NOTE)
             place.remove(NAME)
         elif about is not None and about["moments"] > moments:
             _forget(place, moments)

@@ -19,7 +19,7 @@ from wideflow.synth.camera.exposure import BAND, Shutter
 from wideflow.synth.camera.hands import Hand
 from wideflow.synth.rendering.scene import Scene, State
 from wideflow.synth.rendering.shade import first_hits
-from wideflow.synth.truth import NEARLY, follow, joined
+from wideflow.synth.truth import NEARLY, follow_surface, joined
 from wideflow.types import Camera, Truth, View
 
 Points = NDArray[np.float64]
@@ -95,8 +95,8 @@ def _band(
         found.append(first_hits(scene, state, view.centre, pixels @ view.R))
         centres.append(np.broadcast_to(view.centre, (len(x), 3)))
     hits, where = (np.concatenate(each) for each in zip(*found, strict=True))
-    points, towards = follow(scene, state, hits, where)
-    moved, _ = follow(scene, after, hits, where)
+    points, towards = follow_surface(scene, state, hits, where)
+    moved, _ = follow_surface(scene, after, hits, where)
     side = np.sign(((np.concatenate(centres) - points) * towards).sum(1))
     guess = np.repeat(np.asarray(rows), len(x)) / camera.height
     return (
@@ -129,7 +129,9 @@ def _sees(
     for _ in range(_ROUNDS):
         for band in np.unique(row[real] // BAND):
             own = real[row[real] // BAND == band]
-            points[own], normals[own] = follow(scene, shot.state(shot.moment(band)), hits[own], where[own])
+            points[own], normals[own] = follow_surface(
+                scene, shot.state(shot.moment(band)), hits[own], where[own]
+            )
         ahead = np.einsum("nij,nj->ni", turns[row[real]], points[real] - centres[row[real]])
         pixels[real] = project(camera, ahead)
         row[real] = np.clip(np.nan_to_num(pixels[real, 1]).round(), 0, last)

@@ -71,27 +71,29 @@ def _band(
     y, x = np.mgrid[rows, 0 : view.camera.width]
     pixels = np.stack([(x - K[0, 2]) / K[0, 0], (y - K[1, 2]) / K[1, 1], np.ones(x.shape)], -1).reshape(-1, 3)
     hits, where = first_hits(scene, state, view.centre, pixels @ view.R)
-    points, towards = follow(scene, state, hits, where)
-    moved, towards_moved = follow(scene, later[0], hits, where)
+    points, towards = follow_surface(scene, state, hits, where)
+    moved, towards_moved = follow_surface(scene, later[0], hits, where)
     side = np.sign(((view.centre - points) * towards).sum(1))
     return (
         np.where(hits < 0, np.nan, where[:, 0]),
         moved - points,
-        _sees(scene, state, other, points, towards, side),
-        _sees(scene, later[0], later[1], moved, towards_moved, side),
-        _sees(scene, later[0], later[2], moved, towards_moved, side),
+        sees(scene, state, other, points, towards, side),
+        sees(scene, later[0], later[1], moved, towards_moved, side),
+        sees(scene, later[0], later[2], moved, towards_moved, side),
         np.where(hits < 0, -1, scene.surfaces.object[hits]),
     )
 
 
-def follow(scene: Scene, state: State, hits: NDArray[np.int32], where: Points) -> tuple[Points, Points]:
-    """Where what rays have hit is in another state, (n, 3), and its (unscaled) normals; NaN for no hit."""
+def follow_surface(
+    scene: Scene, state: State, hits: NDArray[np.int32], where: NDArray[np.float64]
+) -> tuple[Points, Points]:
+    """Points and (unscaled) normals (n, 3) at a moment of what rays have hit; NaN where that is nothing."""
     points, normals = np.full((2, len(hits), 3), np.nan)
     _follow(state.vertices, scene.surfaces.faces, hits, where, points, normals)
     return points, normals
 
 
-def _sees(
+def sees(
     scene: Scene, state: State, view: View, points: Points, normals: Points, side: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
     """Whether ``view`` sees the points (n, 3): in its picture, nothing before them, the same side."""

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from wideflow.export.both_cameras import LIKELY
 from wideflow.export.fuse import require_moving
+from wideflow.export.moving import moving_mask
 from wideflow.export.options import ExportOptions
 from wideflow.export.picture_files import picture_name
 from wideflow.export.target import target_folder
@@ -26,7 +26,7 @@ def export_masks(result: Result, out: Path, options: ExportOptions, progress: Pr
     moments = options.moments(result)
     for done, t in enumerate(moments):
         progress(done, len(moments), f"masks of moment {t}")
-        moving = result.moving(t) > LIKELY
+        moving = moving_mask(result, t)
         name = picture_name("a", t)
         for folder, file, mask in (("moving", name, moving), ("static", f"{name}.png", ~moving)):
             white = np.repeat(np.where(mask, 255, 0).astype(np.uint8)[..., None], 3, axis=2)

@@ -8,10 +8,11 @@ class Cloud {
     const gl = canvas.getContext("webgl2", { alpha: false, antialias: false, powerPreference: "high-performance" });
     if (!gl) throw new Error("This browser has no WebGL 2, so the 3D view stays empty; all pictures are below.");
     Object.assign(this, { canvas, gl, meta, moment: null, pending: false, coarse: 1, moved: 0, rest: 0 });
-    this.settings = { threshold: 0, size: 1.2, vectors: true, skip: 2, lengthen: 1, cameras: true };
+    this.settings = { threshold: 0, size: 1.2, vectors: true, skip: 2, lengthen: 1, trails: true, cameras: true };
     this.fov = 0.8;
     this.points = this.program(POINTS_VERTEX, POINTS_FRAGMENT);
     this.arrows = this.program(VECTORS_VERTEX, VECTORS_FRAGMENT);
+    this.strips = this.program(TRAILS_VERTEX, VECTORS_FRAGMENT);
     this.solid = this.program(SOLID_VERTEX, SOLID_FRAGMENT);
     this.empty = gl.createVertexArray();
     this.corners = gl.createBuffer();
@@ -55,9 +56,9 @@ class Cloud {
   }
 
   // one moment as decodeCloud gives it, and the pictures of both cameras
-  show(moment, pictures) {
+  show(moment, pictures, t) {
     const { width: w, height: h, motion } = moment;
-    this.moment = moment;
+    Object.assign(this, { moment, now: t });
     this.texture("depth", this.gl.NEAREST, (gl, at) => gl.texImage2D(at, 0, gl.R16UI, w, h, 0, gl.RED_INTEGER, gl.UNSIGNED_SHORT, moment.depth));
     this.texture("confidence", this.gl.NEAREST, (gl, at) => gl.texImage2D(at, 0, gl.R8, w, h, 0, gl.RED, gl.UNSIGNED_BYTE, moment.confidence));
     if (motion) {
@@ -66,6 +67,13 @@ class Cloud {
     pictures.forEach((picture, i) => {
       this.texture(`picture${i}`, this.gl.LINEAR, (gl, at) => gl.texImage2D(at, 0, gl.RGBA, gl.RGBA, gl.UNSIGNED_BYTE, picture));
     });
+    this.redraw();
+  }
+
+  // trails as decodeTrails gives them
+  setTrails(trails) {
+    this.trails = trails;
+    this.texture("trails", this.gl.NEAREST, (gl, at) => gl.texImage2D(at, 0, gl.RGBA32F, trails.moments, trails.count, 0, gl.RGBA, gl.FLOAT, trails.texels));
     this.redraw();
   }
 
@@ -138,6 +146,14 @@ class Cloud {
     });
     gl.drawArrays(gl.POINTS, 0, Math.ceil(moment.width / coarse) * Math.ceil(moment.height / coarse));
     if (settings.vectors && moment.motion) this.drawVectors(shared, [width, height]);
+    if (settings.trails && this.trails) {
+      const { tail, count } = this.trails;
+      this.use(this.strips, {
+        clipFromWorld: ["Matrix4fv", matrix], places: ["texture", this.textures.trails], screen: ["2fv", [width, height]],
+        moment: ["1i", this.now], tail: ["1i", tail],
+      });
+      gl.drawArraysInstanced(gl.TRIANGLES, 0, 6, tail * count);
+    }
     if (settings.cameras) moment.views.forEach((each, i) => this.drawCamera(each, matrix, i));
   }
 

@@ -44,6 +44,25 @@ async function decodeCloud(cloud) {
   return { ...cloud, depth, confidence, vectors };
 }
 
+// xyz and whether it is seen, of a moment after the other and track by track; w is -1 where nothing is known
+async function decodeTrails(trails) {
+  const { count, moments, low, step } = trails;
+  const [places, seen] = await Promise.all([unpack(trails.places, moments, 3 * count), unpack(trails.seen, moments, count)]);
+  const texels = new Float32Array(4 * moments * count);
+  for (let n = 0; n < count; n++) {
+    for (let t = 0; t < moments; t++) {
+      const at = 4 * (n * moments + t);
+      texels[at + 3] = seen[n * moments + t];
+      for (let axis = 0; axis < 3; axis++) {
+        const level = places[(3 * n + axis) * moments + t];
+        texels[at + axis] = low + step * (level - 1);
+        if (level === 0) texels[at + 3] = -1;
+      }
+    }
+  }
+  return { ...trails, texels };
+}
+
 async function decodePicture(url) {
   const picture = new Image();
   picture.src = url;

@@ -77,7 +77,7 @@ async function show(position) {
   }
   if (cloud) {
     if (!cloud.orbit) startView(now.points);
-    cloud.show(now.points, now.pictures);
+    cloud.show(now.points, now.pictures, t);
     countPoints();
   }
   root.dataset.moment = t;
@@ -132,6 +132,12 @@ for (const button of document.querySelectorAll(".grid button")) {
   });
 }
 
+// ---- tracks: most results have none
+if (!meta.trails) {
+  element("trails").parentElement.hidden = true;
+  document.querySelector("[data-panel=tracks]").closest("figure").remove();
+}
+
 // ---- the 3D view and its controls
 function startView(points) {
   const [a, b] = points.views;
@@ -183,6 +189,7 @@ function bindControls() {
   bind("vectors", null, (v) => (settings.vectors = v));
   bind("density", (v) => `every ${25 * v * v}th point`, (v) => (settings.skip = v));
   bind("length", (v) => `× ${v}`, (v) => (settings.lengthen = v));
+  bind("trails", null, (v) => (settings.trails = v));
   bind("cameras", null, (v) => (settings.cameras = v));
   for (const button of document.querySelectorAll("[data-view]")) button.addEventListener("click", () => cloud.orbit && lookFrom(button.dataset.view));
 }
@@ -242,4 +249,5 @@ try {
   element("cloud-note").textContent = error.message;
 }
 await show(0);
+if (cloud && meta.trails) cloud.setTrails(await decodeTrails(meta.trails));
 root.dataset.ready = "true";

@@ -89,6 +89,27 @@ precision mediump float;
 in vec3 tint; out vec4 result;
 void main() { result = vec4(tint, 1.0); }`;
 
+// a piece of a trail from a moment to the next: a strip that is wide in pixels, dark while the point is hidden
+const TRAILS_VERTEX = `#version 300 es
+precision highp float; precision highp int; precision highp sampler2D;
+uniform sampler2D places; uniform mat4 clipFromWorld; uniform vec2 screen; uniform int moment, tail;
+out vec3 tint;
+void main() {
+  int n = gl_InstanceID / tail, age = gl_InstanceID % tail, t = moment - age;
+  gl_Position = vec4(0.0, 0.0, 2.0, 1.0);
+  if (t < 1) return;
+  vec4 old = texelFetch(places, ivec2(t - 1, n), 0), now = texelFetch(places, ivec2(t, n), 0);
+  vec4 a = clipFromWorld * vec4(old.xyz, 1.0), b = clipFromWorld * vec4(now.xyz, 1.0);
+  vec2 step = (b.xy / b.w - a.xy / a.w) * screen * 0.5;
+  if (old.w < 0.0 || now.w < 0.0 || a.w <= 0.0 || b.w <= 0.0 || length(step) < 0.3) return;
+  vec2 aside = normalize(vec2(-step.y, step.x)) * (1.8 - 1.2 * float(age) / float(tail));
+  int c = gl_VertexID == 3 ? 2 : gl_VertexID == 4 ? 1 : gl_VertexID == 5 ? 3 : gl_VertexID;
+  vec4 end = c < 2 ? a : b;
+  gl_Position = vec4(end.xy / end.w + aside * (c % 2 == 0 ? -1.0 : 1.0) / screen * 2.0, end.z / end.w - 2e-5, 1.0);
+  vec3 hue = clamp(abs(mod(6.0 * fract(float(n) * 0.61803) + vec3(0.0, 4.0, 2.0), 6.0) - 3.0) - 1.0, 0.0, 1.0);
+  tint = mix(vec3(1.0), hue, 0.75) * (now.w > 0.5 ? 1.0 : 0.45);
+}`;
+
 const SOLID_VERTEX = `#version 300 es
 precision highp float;
 in vec3 place; in vec2 at; uniform mat4 clipFromWorld; out vec2 uv;
