@@ -19,7 +19,9 @@ _OFF = 1.0  # px between a feature and its point
 _LEAST_ANGLE, _MOST_ANGLE = 1.0, 60.0  # degrees between two cameras, as the points see them
 
 
-def triangulated(names: Sequence[str], pictures: Sequence[NDArray[np.float32]], views: Sequence[View]) -> ColmapModel:
+def triangulated(
+    names: Sequence[str], pictures: Sequence[NDArray[np.float32]], views: Sequence[View]
+) -> ColmapModel:
     """A model of pictures (H, W, 3) in 0..1 taken by these views; every view has a camera of its own.
 
     Each match of two pictures is a point: tracks are not joined.
@@ -49,9 +51,7 @@ def triangulated(names: Sequence[str], pictures: Sequence[NDArray[np.float32]], 
     return ColmapModel(cameras, images, ColmapPoints(ids, xyz, rgb, error, tuple(tracks)))
 
 
-def _matched(
-    a: Features, b: Features, one: View, two: View
-) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def _matched(a: Features, b: Features, one: View, two: View) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Points (N, 3), and the features (N, 2) that show them."""
     pairs = match_features(a, b, fundamental_matrix(one, two))
     x, y = a.xy[pairs[:, 0]].astype(np.float64), b.xy[pairs[:, 1]].astype(np.float64)

@@ -1,10 +1,11 @@
 """A plane at every pixel: depth and slope that several pictures agree on, whatever the angle they look from.
 
-Seen from far apart, a window of one picture is sheared and stretched in another. Inverse depth is linear over
-the picture of a plane, so a window laid along a slope is drawn exactly. Each pixel keeps one plane, takes over
-those of its neighbours where pictures agree better with them, and varies its own (PatchMatch, as M. Bleyer,
-C. Rhemann and C. Rother, "PatchMatch Stereo", BMVC 2011, have it). Pixels of one colour of a chessboard are
-done at a time: they look at the other colour only, so that the result does not depend on threads.
+Seen from far apart, a window of one picture is sheared and stretched in another. Inverse depth is linear
+over the picture of a plane, so a window laid along a slope is drawn exactly. Each pixel keeps one plane,
+takes over those of its neighbours where pictures agree better with them, and varies its own (PatchMatch, as
+M. Bleyer, C. Rhemann and C. Rother, "PatchMatch Stereo", BMVC 2011, have it). Pixels of one colour of a
+chessboard are done at a time: they look at the other colour only, so that the result does not depend on
+threads.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ _NEVER = np.float32(1.0)  # cost of a picture that does not show the point
 _EDGE = np.float32(30)  # a step of brightness of 1 / 30 halves what a jump of depth costs
 _SAME = np.float32(0.02)  # px: planes that differ by less are one
 _FAR = np.array([3, 5, 9, 15, 25])  # px, odd: where else planes are taken from, the likeliest of each side
-_OPPOSED = np.float32(3.0)  # px: most that depth of another picture may be off, beyond which it is another thing
+_OPPOSED = np.float32(
+    3.0
+)  # px: most that depth of another picture may be off, beyond which it is another thing
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,8 @@ class Patches:
 
     Attributes
     ----------
-    reach, every : int
-        Half the side of a window, px, and the step between the pixels of it that count.
+    reach : int
+        Half the side of a window, px; every other pixel of it counts, as on a chessboard.
     contrast : float
         Step of brightness, 0..1, beyond which a pixel of the window hardly counts.
     noise : float
@@ -43,22 +46,21 @@ class Patches:
     best_share : float
         Share of the pictures that counts, those that agree best.
     smooth, jump : float
-        Price of a pixel of depth between neighbours, and the difference in pixels from which it does not grow.
+        Price of a pixel of depth between neighbours, and the pixels from which it does not grow.
     opposed : float
         Price of a pixel by which another picture's own depth differs.
     rounds, tries : int
         Rounds over the picture, and variations in each.
     """
 
-    reach: int = 4
-    every: int = 2
-    contrast: float = 0.1
-    noise: float = 0.01
-    best_share: float = 0.5
-    smooth: float = 0.03
+    reach: int = 3
+    contrast: float = 0.05
+    noise: float = 0.005
+    best_share: float = 0.4
+    smooth: float = 0.01
     jump: float = 2.0
     opposed: float = 0.1
-    rounds: int = 4
+    rounds: int = 3
     tries: int = 3
 
 
@@ -166,8 +168,9 @@ def pixels_per_inverse(
 
 def _window(settings: Patches) -> tuple[NDArray[np.float32], Floats]:
     """Offsets (n, 2) of the pixels of a window, the middle first, and their weights (n,) by distance."""
-    steps = np.arange(-settings.reach, settings.reach + 1, settings.every)
+    steps = np.arange(-settings.reach, settings.reach + 1)
     offsets = np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
+    offsets = offsets[offsets.sum(axis=1) % 2 == 0]
     offsets = offsets[np.argsort((offsets**2).sum(axis=1), kind="stable")].astype(np.float32)
     near = np.exp(-(offsets**2).sum(axis=1) / (2 * settings.reach**2)).astype(np.float32)
     return offsets, near
@@ -208,7 +211,9 @@ def _mixed(state):
 
 
 @njit(fastmath=FAST)
-def _unlike(x, y, depth, across, down, picture, height, width, H, e, offsets, mine, weights, mean, variance, noise):
+def _unlike(
+    x, y, depth, across, down, picture, height, width, H, e, offsets, mine, weights, mean, variance, noise
+):
     """One less the weighted correlation of a window with another picture, 0..2; negative if not shown."""
     w = H[2, 0] * x + H[2, 1] * y + H[2, 2] + depth * e[2]
     if w <= 0:
@@ -302,7 +307,7 @@ def _sweep(
 ):  # fmt: skip
     rows, columns = grey.shape
     n = offsets.shape[0]
-    contrast, noise, pixels, focal = numbers[1], numbers[2], numbers[6], numbers[7]
+    contrast, pixels, focal = numbers[1], numbers[6], numbers[7]
     least, most = numbers[8], numbers[9]
     for y in prange(rows):
         mine, weights = np.empty(n, np.float32), np.empty(n, np.float32)
@@ -327,7 +332,9 @@ def _sweep(
                 x, y, depth, across, down, grey, pictures, sizes, depths, H, e, offsets, numbers, planes,
                 mine, weights, mean, variance, costs,
             )  # fmt: skip
-            state = np.uint32((x * 73856093 ^ y * 19349663 ^ (number + 1) * 83492791) & 0xFFFFFFFF) | np.uint32(1)
+            state = np.uint32(
+                (x * 73856093 ^ y * 19349663 ^ (number + 1) * 83492791) & 0xFFFFFFFF
+            ) | np.uint32(1)
             for _ in range(3):
                 state = _mixed(state)
             for k in range(8 + proposed.shape[0] + tries):
@@ -368,7 +375,7 @@ def _sweep(
                                 b += vary
                 if not (least <= d <= most) or (abs(a) + abs(b)) * focal > _STEEPEST * d:
                     continue
-                rim = offsets[n - 1, 0]
+                rim = abs(offsets[n - 1, 0])
                 if (abs(d - depth) + rim * (abs(a - across) + abs(b - down))) * pixels < _SAME:
                     continue
                 asked = _price(

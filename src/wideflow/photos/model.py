@@ -1,4 +1,4 @@
-"""The pictures of a COLMAP model, as depth needs them: ideal cameras of a working size, and what each sees."""
+"""The pictures of a COLMAP model, as depth needs them: ideal cameras, and what each sees."""
 
 from __future__ import annotations
 
@@ -53,8 +53,7 @@ class Photo:
         if (width, height) != self.filmed.size:
             raise InputError(
                 f"'{self.path}' is {width}x{height}, but its camera in the model is "
-                f"{self.filmed.width}x{self.filmed.height}; give the folder of the pictures that the model was "
-                "made from"
+                f"{self.filmed.width}x{self.filmed.height}; give the pictures that the model was made from"
             )
         flat = Undistorter(self.filmed, self.view.camera)(picture)
         return np.rint(255 * np.clip(flat, 0, 1)).astype(np.uint8)
@@ -96,12 +95,12 @@ def read_photos(model: AnyPath, images: AnyPath, longest: int) -> list[Photo]:
     found = read_colmap(place)
     if len(found.images) < FEWEST_PICTURES:
         raise InputError(
-            f"the model '{place}' has {len(found.images)} pictures, and depth needs {FEWEST_PICTURES} or more; "
+            f"the model '{place}' has {len(found.images)} pictures, depth needs {FEWEST_PICTURES}; "
             "register more of them"
         )
     if len(found.points.ids) == 0:
         raise InputError(
-            f"the model '{place}' has no sparse points, which tell the range of depth; triangulate some first "
+            f"the model '{place}' has no sparse points, which tell how far things are; triangulate some "
             "(colmap point_triangulator)"
         )
     folder = Path(images)
@@ -125,7 +124,9 @@ def _model_folder(given: Path) -> Path:
 def _photo(model: ColmapModel, image: ColmapImage, folder: Path, longest: int) -> Photo:
     inner = PurePosixPath(image.name)
     if inner.is_absolute() or ".." in inner.parts:
-        raise InputError(f"the picture '{image.name}' of the model lies outside its folder; rename it in the model")
+        raise InputError(
+            f"the picture '{image.name}' of the model lies outside its folder; rename it in the model"
+        )
     path = folder / inner
     if not path.is_file():
         raise FileError(

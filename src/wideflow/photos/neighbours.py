@@ -64,7 +64,7 @@ def _worth(here: View, other: View, points: NDArray[np.float64]) -> float:
 
 
 def depth_range(depths: NDArray[np.float64]) -> tuple[float, float] | None:
-    """Nearest and farthest depth to look for, from those (N,) of the points that are seen; None if none are."""
+    """Nearest and farthest depth to look for, from those (N,) of points that are seen; None if none are."""
     if len(depths) == 0:
         return None
     far, near = np.percentile(1 / depths, _ENDS)
