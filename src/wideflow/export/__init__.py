@@ -26,6 +26,7 @@ FORMATS = {
     "colmap": "cameras and points, undistorted pictures",
     "nerfstudio": "cameras, undistorted pictures",
     "usd": "moving points and cameras",
+    "gltf": "a mesh a moment with the picture on it",
     "rerun": "a recording for its viewer",
     "mp4": "a camera swings around the points",
 }
