@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -30,11 +29,15 @@ def run(
     are written beside it with their cameras. Started again after a kill, it
     goes on; pictures whose inputs are the same are not computed again.
     """
-    if threads is not None:  # before Numba is loaded
-        os.environ["NUMBA_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = str(threads)
+    import cv2
+    import numba
+
     from wideflow.photos import DepthSettings, dense_depth
 
     settings = DepthSettings(size, views, agree)
+    if threads is not None:
+        numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+        cv2.setNumThreads(threads)
     with show_progress(quiet) as progress:
         progress(0, 1, "reading the model (the first run compiles for about a minute)")
         found = dense_depth(model, images, out, settings, progress)
