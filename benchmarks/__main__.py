@@ -2,13 +2,26 @@
 
 import sys
 
-from benchmarks import calibrate, confidence, evidence, filling, frames, match, pictures, refine, safety, sync
+from benchmarks import (
+    calibrate,
+    confidence,
+    depth,
+    evidence,
+    filling,
+    frames,
+    match,
+    pictures,
+    refine,
+    safety,
+    sync,
+)
 
 BENCHMARKS = {
     "frames": frames.main,  # the table of speed and memory
     "match": match.main,
     "pictures": pictures.main,
     "evidence": evidence.main,
+    "depth": depth.main,
     "filling": filling.main,
     "refine": refine.main,
     "confidence": confidence.main,

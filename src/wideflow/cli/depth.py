@@ -36,7 +36,7 @@ def run(
 
     settings = DepthSettings(size, views, agree)
     if threads is not None:
-        numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+        numba.set_num_threads(min(threads, numba.get_num_threads()))
         cv2.setNumThreads(threads)
     with show_progress(quiet) as progress:
         progress(0, 1, "reading the model (the first run compiles for about a minute)")
