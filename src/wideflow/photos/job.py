@@ -16,6 +16,7 @@ from wideflow.files import (
     ColmapImage,
     ColmapModel,
     PointCloud,
+    read_pfm,
     write_colmap,
     write_image,
     write_pfm,
@@ -205,9 +206,6 @@ class _Job:
             [self._second.inverse(self._tasks[j].photo.name) for j in others],
         )
 
-    def _kept_file(self, name: str) -> Path:
-        return self._out / "work" / f"{name}.kept.npy"
-
     def _write(self, i: int) -> dict[str, object]:
         task = self._tasks[i]
         name = task.photo.name
@@ -225,7 +223,6 @@ class _Job:
         write_pfm(files["confidence"], agree / np.maximum(shown, 1))
         write_image(files["preview"], nearness, bits=16)
         write_image(files["images"], task.photo.picture())
-        np.save(self._kept_file(name), kept)
         return {
             "name": name,
             "size": list(task.photo.view.camera.size),
@@ -249,7 +246,7 @@ class _Job:
                 others,
                 {j: self._tasks[j].photo.view for j in group},
                 {j: self._second.planes(name) for j, name in names.items()},
-                {j: np.load(self._kept_file(name)) for j, name in names.items()},
+                {j: np.isfinite(read_pfm(self._out / "depth" / f"{name}.pfm")) for j, name in names.items()},
                 {j: self._picture(j) for j in group},
             )
         points, colours, normals = fusion.cloud()
