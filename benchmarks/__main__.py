@@ -5,6 +5,7 @@ import sys
 from benchmarks import (
     calibrate,
     confidence,
+    depth,
     evidence,
     filling,
     frames,
@@ -21,6 +22,7 @@ BENCHMARKS = {
     "match": match.main,
     "pictures": pictures.main,
     "evidence": evidence.main,
+    "depth": depth.main,
     "filling": filling.main,
     "refine": refine.main,
     "confidence": confidence.main,

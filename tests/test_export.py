@@ -195,7 +195,9 @@ def test_usd_opens_in_pxr(suffix: str, result: Result, tmp_path: Path) -> None:
     assert stage.GetTimeCodesPerSecond() == pytest.approx(1 / STEP)
     assert (stage.GetStartTimeCode(), stage.GetEndTimeCode()) == (0, FRAMES - 1)
     assert not UsdGeom.StageHasAuthoredMetersPerUnit(stage)
-    assert UsdGeom.GetStageUpAxis(stage) == "Z"  # the rendered scenes stand on z = 0
+    assert UsdGeom.GetStageUpAxis(stage) == "Y"
+    turned = UsdGeom.Xformable(stage.GetPrimAtPath("/World")).ComputeLocalToWorldTransform(0)
+    assert turned.TransformDir(Gf.Vec3d(0, 0, 1))[1] > 0.9  # the rendered scenes stand on z = 0
     points = UsdGeom.Points(stage.GetPrimAtPath("/World/Points"))
     assert points.GetPointsAttr().GetTimeSamples() == list(range(FRAMES))
     for t in range(FRAMES):
@@ -217,7 +219,7 @@ def test_usd_opens_in_pxr(suffix: str, result: Result, tmp_path: Path) -> None:
             matrix = lens.frustum.ComputeViewMatrix() * lens.frustum.ComputeProjectionMatrix()
             width, height = result.rig.cameras[camera].size
             for point in xyz[::499].astype(float):
-                ndc = matrix.Transform(Gf.Vec3d(*point.tolist()))
+                ndc = matrix.Transform(turned.Transform(Gf.Vec3d(*point.tolist())))
                 pixel = (ndc[0] + 1) / 2 * width - 0.5, (1 - ndc[1]) / 2 * height - 0.5
                 np.testing.assert_allclose(pixel, seen(result, t, camera, point), atol=1e-3)
 

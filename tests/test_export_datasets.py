@@ -14,6 +14,7 @@ from wideflow import ExportOptions, export_result
 from wideflow.errors import InputError
 from wideflow.export.both_cameras import depths, moving_masks, other_result
 from wideflow.export.fuse import Cells, fused_background
+from wideflow.export.moving import moving_mask
 from wideflow.files import PointCloud, read_intrinsics, read_ply, read_rig, write_rig
 from wideflow.geometry import project, world_to_camera
 from wideflow.handheld import read_handheld
@@ -26,7 +27,6 @@ from wideflow.types import Rig, RigFrame, View
 from wideflow.video.read import Video
 
 FRAMES = 3
-MOVING = 0.5
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def still_points(result: Result) -> np.ndarray:
     """All points of all moments that stand still and are trusted."""
     parts = []
     for t in range(FRAMES):
-        keep = np.isfinite(result.depth(t)) & (result.confidence(t) >= 0.5) & (result.moving(t) <= MOVING)
+        keep = np.isfinite(result.depth(t)) & (result.confidence(t) >= 0.5) & ~moving_mask(result, t)
         parts.append(result.points(t)[keep])
     return np.concatenate(parts)
 
@@ -117,7 +117,7 @@ def test_the_background_is_what_stands_still_and_the_rest_moves(result: Result, 
     movers = np.concatenate([read_ply(tmp_path / f"moving.{t:06d}.ply").xyz for t in range(FRAMES)])
     assert cKDTree(movers).query(everything[missed])[0].max() < 12 * width
     for t in range(FRAMES):
-        keep = np.isfinite(result.depth(t)) & (result.confidence(t) >= 0.5) & (result.moving(t) > MOVING)
+        keep = np.isfinite(result.depth(t)) & (result.confidence(t) >= 0.5) & moving_mask(result, t)
         moving = read_ply(tmp_path / f"moving.{t:06d}.ply")
         np.testing.assert_array_equal(moving.xyz, result.points(t)[keep])
         assert (moving.velocity is None) == (t == FRAMES - 1)
@@ -151,7 +151,7 @@ def test_nerfstudio_finds_masks_depth_and_a_cloud(result: Result, tmp_path: Path
         # as its loader reads it: 16 bits times 1e-3, along the axis; 0 is left out of its loss
         depth = cv2.imread(str(tmp_path / frame["depth_file_path"]), cv2.IMREAD_ANYDEPTH) * 1e-3
         if camera == 0:
-            np.testing.assert_array_equal(mask == 0, result.moving(t) > MOVING)  # black is ignored
+            np.testing.assert_array_equal(mask == 0, moving_mask(result, t))  # black is ignored
             known = np.isfinite(result.depth(t))
             np.testing.assert_allclose(depth[known], result.depth(t)[known], atol=5.1e-4)
             assert not depth[~known].any()
@@ -252,7 +252,7 @@ def test_dynamic_3d_gaussians_find_their_pictures(result: Result, tmp_path: Path
     assert data[:, 3:6].min() >= 0
     assert 0.5 < data[:, 3:6].max() <= 1
     assert set(np.unique(data[:, 6])) == {0, 1}
-    moving = (result.moving(0) > MOVING) & np.isfinite(result.depth(0)) & (result.confidence(0) >= 0.5)
+    moving = moving_mask(result, 0) & np.isfinite(result.depth(0)) & (result.confidence(0) >= 0.5)
     np.testing.assert_array_equal(data[data[:, 6] == 1, :3], result.points(0)[moving])
 
 
@@ -279,7 +279,7 @@ def test_colmap_fuses_our_depth(result: Result, tmp_path: Path) -> None:
     there = world_to_camera(view, xyz[inside])[:, 2]
     assert np.median(np.abs(there / result.depth(0)[y, x] - 1)) < 0.005
     # but for the rims of bodies, where a mean of pixels falls on the neighbour
-    assert (result.moving(0)[y, x] > MOVING).mean() < 0.2 * (result.moving(0) > MOVING).mean()
+    assert moving_mask(result, 0)[y, x].mean() < 0.2 * moving_mask(result, 0).mean()
 
 
 def test_easymocap_reads_our_cameras(result: Result, tmp_path: Path) -> None:
@@ -386,7 +386,7 @@ def test_b_has_its_own_depth_and_masks_after_a_run_of_both_views(result: Result,
         assert masks is not None
         known = np.isfinite(depth)
         np.testing.assert_array_equal(found[1][known], depth[known])
-        np.testing.assert_array_equal(masks[1], other.moving(1) > MOVING)
+        np.testing.assert_array_equal(masks[1], moving_mask(other, 1))
     assert other_result(result) is None
     export_result(b, "fused", tmp_path / "fused")
     assert len(read_ply(tmp_path / "fused" / "background.ply").xyz) > 1000

@@ -20,7 +20,7 @@ from wideflow.storage.store import Store
 from wideflow.types import Camera, Rig, RigFrame, View
 
 EXTRAS = {"exr": "OpenEXR", "usd": "pxr.Usd", "rerun": "rerun"}
-NAMES = ("ply", "flo", "kitti", "exr", "colmap", "nerfstudio", "usd", "rerun")
+NAMES = ("ply", "flo", "kitti", "exr", "colmap", "nerfstudio", "usd", "gltf", "rerun")
 SUFFIXES = {"usd": ".usdc", "rerun": ".rrd"}  # of the formats that are one file
 
 
@@ -143,7 +143,7 @@ def test_a_result_without_depth(name: str, tmp_path: Path) -> None:
     skip_without(name)
     result = small_result(tmp_path / "result", 2, np.nan)
     out = _made(target(tmp_path / "out", name))
-    if name in ("ply", "usd", "rerun"):  # points are all that they hold
+    if name in ("ply", "usd", "gltf", "rerun"):  # points are all that they hold
         with pytest.raises(InputError, match="has no depth in the chosen frames"):
             export_result(result, name, out)
         assert not files_in(tmp_path / "out")

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from wideflow.handheld import HandheldScene, read_handheld
     from wideflow.lift import Lifted, MatchEvidence, lift_flows
     from wideflow.matching import Match, Proposal, match
+    from wideflow.photos import DepthSettings, dense_depth
     from wideflow.pipeline import scene_flow
     from wideflow.pipeline.before.dense_calibration import calibrate
     from wideflow.pipeline.run import run
@@ -72,6 +73,7 @@ __all__ = [
     "Camera",
     "Config",
     "ConfigError",
+    "DepthSettings",
     "ExportOptions",
     "FileError",
     "Finding",
@@ -104,6 +106,7 @@ __all__ = [
     "calibrate",
     "close_loop",
     "demo_clips",
+    "dense_depth",
     "depth_colours",
     "depth_scores",
     "export_result",
@@ -186,6 +189,7 @@ _HOMES = {
     "wideflow.handheld": ("HandheldScene", "read_handheld"),
     "wideflow.lift": ("MatchEvidence", "Lifted", "lift_flows"),
     "wideflow.matching": ("Match", "Proposal", "match"),
+    "wideflow.photos": ("DepthSettings", "dense_depth"),
     "wideflow.pipeline": ("scene_flow",),
     "wideflow.pipeline.before.dense_calibration": ("calibrate",),
     "wideflow.pipeline.run": ("run",),

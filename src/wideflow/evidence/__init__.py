@@ -15,13 +15,13 @@ import numpy as np
 from wideflow.config import EvidenceConfig
 from wideflow.evidence.aggregate import best_depths
 from wideflow.evidence.choose import choose_views
-from wideflow.evidence.glimpse import Glimpse
+from wideflow.evidence.glimpse import Floats, Glimpse
 from wideflow.evidence.sharpen import sharpened
 from wideflow.evidence.volume import cost_volume
 from wideflow.geometry import transfer
 from wideflow.types import DepthOverTime
 
-__all__ = ["DepthOverTime", "Glimpse", "choose_views", "depth_over_time"]
+__all__ = ["DepthOverTime", "Glimpse", "choose_views", "depth_over_time", "rough_depth"]
 FEWEST = 4  # other pictures below which there is no evidence worth its name
 
 
@@ -46,6 +46,31 @@ def depth_over_time(
     others = list(others)
     if len(others) < FEWEST or not 0 < near < far:
         return DepthOverTime.nothing((full[0], full[1]))
+    inverse, step, halvings = rough_depth(here, others, near, far, config)
+    # the step of a coarser level is larger than what is left on a finer one
+    for level in range(max(0, halvings - 1), -1, -1):
+        size = -(-full[0] // 2**level), -(-full[1] // 2**level)
+        inverse = cv2.resize(inverse, size[::-1], interpolation=cv2.INTER_LINEAR)
+        inverse, deviation, unlike = sharpened(here, others, inverse, step, config)
+    lowest = np.float32(1 / far / 2)
+    return DepthOverTime(np.maximum(inverse, lowest), deviation, unlike)
+
+
+def rough_depth(
+    here: Glimpse, others: Sequence[Glimpse], near: float, far: float, config: EvidenceConfig
+) -> tuple[Floats, float, int]:
+    """Inverse depth at the small size of the volume, to about a step of it.
+
+    Returns
+    -------
+    inverse : (h, w) float32
+    step : float
+        Between two inverse depths that were tried.
+    halvings : int
+        How often the picture was halved.
+    """
+    full = here.grey.shape
+    others = list(others)
     halvings = max(0, int(np.ceil(np.log2(max(full) / config.size))))
     shape = -(-full[0] // 2**halvings), -(-full[1] // 2**halvings)
     depths = _inverse_depths(here, others, near, far, shape, config)
@@ -54,13 +79,7 @@ def depth_over_time(
     del volume
     step = depths[1] - depths[0]
     inverse = cv2.medianBlur((depths[0] + step * best).astype(np.float32), 3)
-    # the step of a coarser level is larger than what is left on a finer one
-    for level in range(max(0, halvings - 1), -1, -1):
-        size = -(-full[0] // 2**level), -(-full[1] // 2**level)
-        inverse = cv2.resize(inverse, size[::-1], interpolation=cv2.INTER_LINEAR)
-        inverse, deviation, unlike = sharpened(here, others, inverse, float(step), config)
-    lowest = np.float32(depths[0] / 2)
-    return DepthOverTime(np.maximum(inverse, lowest), deviation, unlike)
+    return inverse, float(step), halvings
 
 
 def _inverse_depths(

@@ -33,6 +33,7 @@ FORMATS = {
     "pose2sim": "Calib.toml, undistorted videos",
     "usd": "moving points and cameras",
     "tracks": "points followed through the clip, as TAPVid-3D's npz and CSV",
+    "gltf": "a mesh a moment with the picture on it",
     "rerun": "a recording for its viewer",
     "mp4": "a camera orbits before the points",
     "gif": "the same as a small picture that plays",

@@ -1,4 +1,4 @@
-"""PLY point clouds with colour and velocity."""
+"""PLY point clouds with colour, velocity and normals."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ _TYPES = {
 _XYZ = ("x", "y", "z")
 _RGB = ("red", "green", "blue")
 _VELOCITY = ("vx", "vy", "vz")
+_NORMAL = ("nx", "ny", "nz")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,18 +38,25 @@ class PointCloud:
     rgb : (N, 3) uint8 or None
     velocity : (N, 3) float32 or None
         World units a second, or a time step, as the writer chooses; NaN where unknown.
+    normal : (N, 3) float32 or None
+        Of length 1, away from the surface.
     """
 
     xyz: NDArray[Any]
     rgb: NDArray[np.uint8] | None = None
     velocity: NDArray[np.float32] | None = None
+    normal: NDArray[np.float32] | None = None
 
     def __post_init__(self) -> None:
         if self.xyz.ndim != 2 or self.xyz.shape[1] != 3 or self.xyz.dtype not in (np.float32, np.float64):
             raise InputError(f"points must be (N, 3) floats, not {self.xyz.shape} {self.xyz.dtype}")
         if not np.isfinite(self.xyz).all():
             raise InputError("a point is not finite; leave out what is unknown")
-        for name, array, dtype in (("rgb", self.rgb, np.uint8), ("velocity", self.velocity, np.float32)):
+        for name, array, dtype in (
+            ("rgb", self.rgb, np.uint8),
+            ("velocity", self.velocity, np.float32),
+            ("normal", self.normal, np.float32),
+        ):
             if array is not None and (array.shape != self.xyz.shape or array.dtype != dtype):
                 raise InputError(
                     f"{name} of {len(self.xyz)} points must be (N, 3) {np.dtype(dtype)}, "
@@ -57,7 +65,7 @@ class PointCloud:
 
 
 def write_ply(path: AnyPath, cloud: PointCloud) -> None:
-    """Write a binary little-endian PLY: x, y, z, then red, green, blue and vx, vy, vz where there are any.
+    """Write a binary little-endian PLY: x, y, z, then red, green, blue, vx, vy, vz and nx, ny, nz, if any.
 
     It reads back bit for bit.
 
@@ -67,7 +75,12 @@ def write_ply(path: AnyPath, cloud: PointCloud) -> None:
         The file cannot be written.
     """
     position = "float" if cloud.xyz.dtype == np.float32 else "double"
-    groups = [(_XYZ, position, cloud.xyz), (_RGB, "uchar", cloud.rgb), (_VELOCITY, "float", cloud.velocity)]
+    groups = [
+        (_XYZ, position, cloud.xyz),
+        (_RGB, "uchar", cloud.rgb),
+        (_VELOCITY, "float", cloud.velocity),
+        (_NORMAL, "float", cloud.normal),
+    ]
     present = [(names, kind, array) for names, kind, array in groups if array is not None]
     properties = [(name, kind) for names, kind, _ in present for name in names]
     vertices = np.empty(len(cloud.xyz), [(name, "<" + _TYPES[kind]) for name, kind in properties])
@@ -83,7 +96,7 @@ def write_ply(path: AnyPath, cloud: PointCloud) -> None:
 def read_ply(path: AnyPath) -> PointCloud:
     """Read the vertices of a PLY file, binary or ASCII; further properties and elements are skipped.
 
-    Colour must be ``uchar`` and is None where the file has none; so is the velocity.
+    Colour must be ``uchar`` and is None where the file has none; so are velocity and normals.
 
     Raises
     ------
@@ -108,7 +121,7 @@ def read_ply(path: AnyPath) -> PointCloud:
     rgb = _columns(vertices, _RGB)
     if rgb is not None and rgb.dtype != np.uint8:
         raise FileError(f"'{path}' has colours of type {rgb.dtype}; convert them to uchar")
-    velocity = _columns(vertices, _VELOCITY)
+    velocity, normal = _columns(vertices, _VELOCITY), _columns(vertices, _NORMAL)
     xyz = _columns(vertices, _XYZ)
     assert xyz is not None
     try:
@@ -116,6 +129,7 @@ def read_ply(path: AnyPath) -> PointCloud:
             xyz.astype(np.float64 if xyz.dtype == np.float64 else np.float32),
             rgb,
             None if velocity is None else velocity.astype(np.float32),
+            None if normal is None else normal.astype(np.float32),
         )
     except InputError as error:
         raise FileError(f"'{path}' cannot be used: {error}") from error

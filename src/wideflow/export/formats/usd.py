@@ -11,6 +11,7 @@ from wideflow.export.moments import Cloud, cloud, require_points, seconds
 from wideflow.export.options import ExportOptions
 from wideflow.export.pinhole import check_no_skew, linear_light, opengl_pose
 from wideflow.export.target import require, target_file, write_failed
+from wideflow.export.upright import upright
 from wideflow.files import atomic_path
 from wideflow.geometry import K_to_corner_origin
 from wideflow.progress import Progress
@@ -27,7 +28,8 @@ def export_usd(result: Result, out: Path, options: ExportOptions, progress: Prog
 
     Moment t is time code t, and the stage's codes a second are the median rate of the moments. Velocities
     are motion times that rate: USD moves a point by velocity times (code - sample) / rate, which is our
-    motion at the next code. Zero where unknown. Metres per unit are not authored: nobody knows them.
+    motion at the next code. Zero where unknown. Metres per unit are not authored: nobody knows them. The
+    stage has y up: ``/World`` is turned so that up in camera A's pictures is up.
 
     Tracks that are kept with the result are ``/World/Tracks``, a curve each through all chosen moments, and
     ``/World/TrackPoints``, the same points at each moment.
@@ -66,8 +68,14 @@ class _Stage:
         stage.SetFramesPerSecond(self.rate)
         stage.SetStartTimeCode(moments[0])
         stage.SetEndTimeCode(moments[-1])
-        self.geom.SetStageUpAxis(stage, self._up_axis(moments))
-        stage.SetDefaultPrim(self.geom.Xform.Define(stage, "/World").GetPrim())
+        self.geom.SetStageUpAxis(stage, "Y")
+        world = self.geom.Xform.Define(stage, "/World")
+        turn = np.eye(4)
+        turn[:3, :3] = upright(result, moments)
+        world.AddTransformOp().Set(
+            self.gf.Matrix4d(turn.T.tolist())
+        )  # points and cameras below stay as they are
+        stage.SetDefaultPrim(world.GetPrim())
         self.points = self.geom.Points.Define(stage, "/World/Points")
         self.points.CreateDisplayColorPrimvar("vertex")
         self.points.SetWidthsInterpolation("vertex")
@@ -135,8 +143,3 @@ class _Stage:
         prim.CreateVerticalApertureAttr(height)
         prim.CreateHorizontalApertureOffsetAttr(_APERTURE * (0.5 - float(K[0, 2]) / camera.width))
         prim.CreateVerticalApertureOffsetAttr(height * (float(K[1, 2]) / camera.height - 0.5))
-
-    def _up_axis(self, moments: range) -> str:
-        """Y or Z, whichever lies nearer to where camera A has its top; the points are not turned."""
-        up = np.sum([-self.result.frame(t).views[0].R[1] for t in moments], axis=0)
-        return "Z" if abs(up[2]) >= abs(up[1]) else "Y"
