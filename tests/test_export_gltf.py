@@ -53,6 +53,32 @@ def test_gltf_opens_in_trimesh_as_the_points_turned_upright(result: Result, tmp_
         assert len(mesh.faces) > 1.5 * known(result, t).sum()
 
 
+def test_usd_has_the_same_triangles_with_the_picture_as_their_colours(result: Result, tmp_path: Path) -> None:
+    pytest.importorskip("pxr", reason="needs pip install 'wideflow[usd]'")
+    from pxr import Usd, UsdGeom
+
+    export_result(result, "usd_mesh", tmp_path / "mesh.usdc")
+    export_result(result, "gltf", tmp_path / "meshes")
+    stage = Usd.Stage.Open(str(tmp_path / "mesh.usdc"))
+    mesh = UsdGeom.Mesh(stage.GetPrimAtPath("/World/Mesh"))
+    turn = upright(result, range(FRAMES))
+    assert stage.GetPrimAtPath("/World/CameraB")
+    for t in range(FRAMES):
+        (other,) = trimesh.load(tmp_path / f"meshes/mesh.{t:04d}.glb", process=False).geometry.values()
+        points = np.array(mesh.GetPointsAttr().Get(t))
+        np.testing.assert_allclose(points @ turn.T, other.vertices, rtol=1e-6, atol=1e-5)
+        faces = np.array(mesh.GetFaceVertexIndicesAttr().Get(t)).reshape(-1, 3)
+        np.testing.assert_array_equal(faces, other.faces)
+        assert UsdGeom.Mesh.ValidateTopology(
+            mesh.GetFaceVertexIndicesAttr().Get(t), mesh.GetFaceVertexCountsAttr().Get(t), len(points)
+        )[0]
+        x, y = (np.rint(np.asarray(other.visual.uv) * (result.size_a) - 0.5)).astype(int).T
+        y = result.size_a[1] - 1 - y  # trimesh counts from the bottom
+        colour = np.array(mesh.GetDisplayColorAttr().Get(t))
+        encoded = np.where(colour <= 0.0031308, 12.92 * colour, 1.055 * colour ** (1 / 2.4) - 0.055)
+        np.testing.assert_array_equal(np.rint(255 * encoded), result.picture_a(t)[y, x])
+
+
 def test_a_mesh_is_whole_on_a_slope_and_cut_at_a_jump() -> None:
     x, y = np.meshgrid(np.arange(40), np.arange(30))
     slope = (1 / (0.1 + 0.004 * y)).astype(np.float32)  # a floor: inverse depth is linear

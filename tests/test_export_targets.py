@@ -19,9 +19,9 @@ from wideflow.storage.result import Result
 from wideflow.storage.store import Store
 from wideflow.types import Camera, Rig, RigFrame, View
 
-EXTRAS = {"exr": "OpenEXR", "usd": "pxr.Usd", "rerun": "rerun"}
-NAMES = ("ply", "flo", "kitti", "exr", "colmap", "nerfstudio", "usd", "gltf", "rerun")
-SUFFIXES = {"usd": ".usdc", "rerun": ".rrd"}  # of the formats that are one file
+EXTRAS = {"exr": "OpenEXR", "usd": "pxr.Usd", "usd_mesh": "pxr.Usd", "rerun": "rerun"}
+NAMES = ("ply", "flo", "kitti", "exr", "colmap", "nerfstudio", "usd", "usd_mesh", "gltf", "rerun")
+SUFFIXES = {"usd": ".usdc", "usd_mesh": ".usdc", "rerun": ".rrd"}  # of the formats that are one file
 
 
 @pytest.fixture(scope="module")
@@ -130,10 +130,10 @@ def test_a_file_for_a_folder_and_the_other_way_round(name: str, result: Result, 
 def test_a_missing_extra_is_named(
     name: str, result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    package = EXTRAS[name].partition(".")[0]
+    package, extra = EXTRAS[name].partition(".")[0], name.removesuffix("_mesh")
     monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.setitem(sys.modules, EXTRAS[name], None)
-    with pytest.raises(MissingExtraError, match=rf"{package}.*pip install 'wideflow\[{name}\]'"):
+    with pytest.raises(MissingExtraError, match=rf"{package}.*pip install 'wideflow\[{extra}\]'"):
         export_result(result, name, target(tmp_path, name))
     assert not files_in(tmp_path)
 
@@ -143,7 +143,7 @@ def test_a_result_without_depth(name: str, tmp_path: Path) -> None:
     skip_without(name)
     result = small_result(tmp_path / "result", 2, np.nan)
     out = _made(target(tmp_path / "out", name))
-    if name in ("ply", "usd", "gltf", "rerun"):  # points are all that they hold
+    if name in ("ply", "usd", "usd_mesh", "gltf", "rerun"):  # points are all that they hold
         with pytest.raises(InputError, match="has no depth in the chosen frames"):
             export_result(result, name, out)
         assert not files_in(tmp_path / "out")

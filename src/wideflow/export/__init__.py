@@ -32,6 +32,7 @@ FORMATS = {
     "easymocap": "intri.yml and extri.yml, undistorted videos",
     "pose2sim": "Calib.toml, undistorted videos",
     "usd": "moving points and cameras",
+    "usd_mesh": "a coloured mesh that changes over time, and cameras",
     "tracks": "points followed through the clip, as TAPVid-3D's npz and CSV",
     "gltf": "a mesh a moment with the picture on it",
     "rerun": "a recording for its viewer",

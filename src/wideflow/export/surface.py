@@ -5,9 +5,31 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from wideflow.export.moments import trusted
+from wideflow.export.options import ExportOptions
+from wideflow.storage.result import Result
+
 _JUMP = 0.02  # of inverse depth from a pixel to the next, beyond what the surface's slope explains
 _SLOPE = 2.0  # how often the change beside it a step may be
 _STEEPEST = 0.1  # of inverse depth: a surface that changes by more is seen edge on, if it is one
+
+
+def moment_surface(
+    result: Result, t: int, options: ExportOptions
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """What A shows at a moment as triangles between its pixels, of those that are trusted enough.
+
+    Returns
+    -------
+    pixels : (N,) int
+        Those that are corners, numbered row by row.
+    faces : (M, 3) int
+        Corners of each triangle, as numbers in ``pixels``.
+    """
+    depth = result.depth(t)
+    faces = grid_faces(depth, np.isfinite(depth) & trusted(result, t, options))
+    pixels, numbered = np.unique(faces, return_inverse=True)
+    return pixels, numbered.reshape(-1, 3)
 
 
 def grid_faces(depth: NDArray[np.float32], known: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -7,9 +7,9 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from wideflow.export.moments import require_points, trusted
+from wideflow.export.moments import require_points
 from wideflow.export.options import ExportOptions
-from wideflow.export.surface import grid_faces
+from wideflow.export.surface import moment_surface
 from wideflow.export.target import target_folder
 from wideflow.export.upright import upright
 from wideflow.files.glb import TexturedMesh, write_glb
@@ -35,10 +35,8 @@ def export_gltf(result: Result, out: Path, options: ExportOptions, progress: Pro
 
 
 def _mesh(result: Result, t: int, options: ExportOptions, turn: np.ndarray) -> TexturedMesh:
-    depth = result.depth(t)
-    faces = grid_faces(depth, np.isfinite(depth) & trusted(result, t, options))
-    used, numbered = np.unique(faces, return_inverse=True)
-    height, width = depth.shape
+    used, faces = moment_surface(result, t, options)
+    width, height = result.size_a
     y, x = np.divmod(used, width)
     vertices = result.points(t).reshape(-1, 3)[used] @ turn.T
     uv = np.stack([(x + 0.5) / width, (y + 0.5) / height], axis=1)
@@ -46,6 +44,6 @@ def _mesh(result: Result, t: int, options: ExportOptions, turn: np.ndarray) -> T
     return TexturedMesh(
         vertices.astype(np.float32),
         uv.astype(np.float32),
-        numbered.reshape(-1, 3).astype(np.uint32),
+        faces.astype(np.uint32),
         texture.tobytes(),
     )
