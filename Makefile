@@ -33,9 +33,11 @@ wheels: $(INSTALLED)
 pictures: demo
 	$(BIN)/python -m benchmarks.readme_pictures demo-out docs/images
 
-# those of the gallery, from the examples and the same result
+# those of the gallery and of the exports, from the examples and the same result
 gallery: pictures
 	$(BIN)/python -m benchmarks.gallery demo-out docs/images
+	$(BIN)/wideflow track demo-out --grid 16
+	$(BIN)/python -m benchmarks.export_pictures demo-out docs/images
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks

@@ -100,22 +100,23 @@ def main(source: Path, out: Path) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         truth = example("00")["ground_truth_picture"](folder / "truth", SIZE)
-        _write(out / "gallery_truth.jpg", _read(truth))
+        write_picture(out / "gallery_truth.jpg", _read(truth))
         first, second = (folder / "truth" / f"cam{camera}_0000.png" for camera in range(2))
         example("01")["match_picture"](first, second, folder / "match.png")
-        _write(out / "gallery_match.jpg", _read(folder / "match.png"))
-        _write(out / "gallery_points.jpg", points_of_four_pictures(folder))
-        _write(out / "gallery_fused.jpg", still_and_moving(result, folder))
-        _write(out / "turn.jpg", orbit(result))
+        write_picture(out / "gallery_match.jpg", _read(folder / "match.png"))
+        write_picture(out / "gallery_points.jpg", points_of_four_pictures(folder))
+        write_picture(out / "gallery_fused.jpg", still_and_moving(result, folder))
+        write_picture(out / "turn.jpg", orbit(result))
 
 
 def _read(path: Path) -> Picture:
     return np.rint(255 * wideflow.read_image(path)).astype(np.uint8)
 
 
-def _write(path: Path, picture: Picture) -> None:
+def write_picture(path: Path, picture: Picture, quality: int = QUALITY) -> None:
+    """Write a picture as JPEG, and say how large it became."""
     _, encoded = cv2.imencode(
-        ".jpg", np.ascontiguousarray(picture[..., ::-1]), [cv2.IMWRITE_JPEG_QUALITY, QUALITY]
+        ".jpg", np.ascontiguousarray(picture[..., ::-1]), [cv2.IMWRITE_JPEG_QUALITY, quality]
     )
     path.write_bytes(encoded.tobytes())
     print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")
