@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -55,7 +56,14 @@ from wideflow.export.turntable import orbit_view
 
 Draw = Callable[[Path, wideflow.View], Picture]
 CHOSEN = wideflow.ExportOptions(stop=2, confidence=0.3)
-SUFFIXES = {"usd": ".usdc", "rerun": ".rrd", "mp4": ".mp4", "gif": ".gif"}  # of the formats that are one file
+# of the formats that are one file
+SUFFIXES = {
+    "usd": ".usdc",
+    "usd_mesh": ".usdc",
+    "rerun": ".rrd",
+    "mp4": ".mp4",
+    "gif": ".gif",
+}  # of the formats that are one file
 COLUMNS = 4
 QUALITY = 74  # of the JPEG: below 300 kB
 ARROWS = ("Arrows3D:origins", "Arrows3D:vectors")
@@ -134,24 +142,40 @@ def draw_tracks(path: Path, view: wideflow.View) -> Picture:
 
 
 def draw_gltf(path: Path, view: wideflow.View) -> Picture:
-    """The mesh with its texture, and its surface alone, by rays of trimesh."""
+    """The mesh with its texture, and its surface alone."""
     (mesh,) = trimesh.load(path / "mesh.0000.glb", process=False).geometry.values()
+    texture = np.asarray(mesh.visual.material.baseColorTexture.convert("RGB"))
+    u, v = np.asarray(mesh.visual.uv).T
+    rows, columns = ((1 - v) * texture.shape[0]).astype(int), (u * texture.shape[1]).astype(int)
+    colours = texture[rows.clip(0, texture.shape[0] - 1), columns.clip(0, texture.shape[1] - 1)]
+    return strips(*_mesh_pictures(mesh, colours, PHASE))
+
+
+def draw_usd_mesh(path: Path, view: wideflow.View) -> Picture:
+    """The mesh of the first time code as the stage places it, from the other side."""
+    stage = Usd.Stage.Open(str(path))
+    prim = UsdGeom.Mesh(stage.GetPrimAtPath("/World/Mesh"))
+    turn = np.array(prim.ComputeLocalToWorldTransform(0))[:3, :3]  # USD's vectors are rows
+    points = np.array(prim.GetPointsAttr().Get(0)) @ turn
+    faces = np.array(prim.GetFaceVertexIndicesAttr().Get(0)).reshape(-1, 3)
+    mesh = trimesh.Trimesh(points, faces, process=False)
+    return strips(*_mesh_pictures(mesh, encode(np.array(prim.GetDisplayColorAttr().Get(0))), -PHASE))
+
+
+def _mesh_pictures(mesh: Any, colours: Picture, phase: float) -> tuple[Picture, Picture]:
+    """A mesh whose vertices have these colours, and its surface alone, by rays of trimesh."""
     pivot = np.median(mesh.vertices, axis=0)
     K = np.array([[SIZE[0], 0, SIZE[0] / 2], [0, SIZE[0], SIZE[1] / 2], [0, 0, 1.0]])
-    lens = wideflow.Camera("gltf", *SIZE, K)
-    eye = orbit_view(lens, pivot, FLIP, 0.9 * abs(float(pivot[2])), PHASE)
+    eye = orbit_view(wideflow.Camera("mesh", *SIZE, K), pivot, FLIP, 0.9 * abs(float(pivot[2])), phase)
     pixels = np.stack(np.meshgrid(np.arange(SIZE[0]), np.arange(SIZE[1]), indexing="xy"), axis=-1)
     rays = np.dstack([pixels, np.ones(SIZE[::-1])]).reshape(-1, 3) @ np.linalg.inv(K).T @ eye.R
     face = mesh.ray.intersects_first(np.tile(eye.centre, (len(rays), 1)), rays)
     hit = face >= 0
-    texture = np.asarray(mesh.visual.material.baseColorTexture.convert("RGB"))
-    u, v = mesh.visual.uv[mesh.faces[face[hit], 0]].T
-    rows, columns = ((1 - v) * texture.shape[0]).astype(int), (u * texture.shape[1]).astype(int)
     normal = mesh.face_normals[face[hit]] @ np.array([0.4, 0.6, 0.7])
     colour, surface = (np.full((len(rays), 3), GREY, np.uint8) for _ in range(2))
-    colour[hit] = texture[rows.clip(0, texture.shape[0] - 1), columns.clip(0, texture.shape[1] - 1)]
+    colour[hit] = colours[mesh.faces[face[hit], 0]]
     surface[hit] = (60 + 180 * np.clip(normal, 0, 1)).astype(np.uint8)[:, None]
-    return strips(colour.reshape(SIZE[1], SIZE[0], 3), surface.reshape(SIZE[1], SIZE[0], 3))
+    return colour.reshape(SIZE[1], SIZE[0], 3), surface.reshape(SIZE[1], SIZE[0], 3)
 
 
 def draw_rerun(path: Path, view: wideflow.View) -> Picture:
@@ -190,6 +214,7 @@ TILES: dict[str, tuple[str, Draw]] = {
     "usd": ("points | velocities", draw_usd),
     "tracks": ("tracks.npz", draw_tracks),
     "gltf": ("mesh | its surface", draw_gltf),
+    "usd_mesh": ("the same, coloured", draw_usd_mesh),
     "rerun": (f"points, arrows ({LONGER} times as long)", draw_rerun),
     "mp4": ("a picture of the orbit", lambda path, _: video_picture(path, 0.2)),
     "gif": ("another of it, smaller", lambda path, _: video_picture(path, 0.7)),
