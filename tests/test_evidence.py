@@ -8,10 +8,10 @@ import room
 from wideflow.config import FillConfig
 from wideflow.evidence import Glimpse, choose_views, depth_over_time
 from wideflow.geometry import ideal_camera, points_from_depth, static_flow, transfer, world_to_camera
+from wideflow.geometry.undistorter import Undistorter
 from wideflow.lift import BOTH_NOW, COMPLETED, OVER_TIME, UNKNOWN, Judged, join, rigid_error, static_chance
 from wideflow.pipeline.step.flows import fill_stereo
 from wideflow.pipeline.step.over_time import depth_range, grey
-from wideflow.pipeline.step.undistort import Undistorter
 from wideflow.pipeline.step.values import MatchedFlow, Pictures
 from wideflow.types import Camera, DepthOverTime, RigFrame, View
 

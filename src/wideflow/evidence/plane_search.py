@@ -16,6 +16,20 @@ _OPPOSED = np.float32(3.0)  # px: most that the depth of another picture counts 
 
 
 @njit(inline="always")
+def lands(H, e, x, y, inverse):
+    """Where a pixel at an inverse depth lies in another picture, and its depth there over its own.
+
+    ``H`` and ``e`` are those of `transfer`. Behind the other camera it lies outside of its picture.
+    """
+    w = H[2, 0] * x + H[2, 1] * y + H[2, 2] + inverse * e[2]
+    if w <= 0:
+        return -1.0, -1.0, w
+    u = (H[0, 0] * x + H[0, 1] * y + H[0, 2] + inverse * e[0]) / w
+    v = (H[1, 0] * x + H[1, 1] * y + H[1, 2] + inverse * e[1]) / w
+    return u, v, w
+
+
+@njit(inline="always")
 def _mixed(state):
     """The next of a row of numbers that look like chance (xorshift, 32 bits)."""
     state ^= (state << np.uint32(13)) & np.uint32(0xFFFFFFFF)

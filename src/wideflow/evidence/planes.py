@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from wideflow.compiled import njit
 from wideflow.evidence.glimpse import Floats, Glimpse
-from wideflow.evidence.plane_search import sweep
+from wideflow.evidence.plane_search import lands, sweep
 from wideflow.geometry import transfer
 
 
@@ -183,10 +183,7 @@ def _splat(H, e, inverse, seen):
             depth = inverse[y, x]
             if depth <= 0:
                 continue
-            w = H[2, 0] * x + H[2, 1] * y + H[2, 2] + depth * e[2]
-            if w <= 0:
-                continue
-            tx = int(np.floor((H[0, 0] * x + H[0, 1] * y + H[0, 2] + depth * e[0]) / w + 0.5))
-            ty = int(np.floor((H[1, 0] * x + H[1, 1] * y + H[1, 2] + depth * e[1]) / w + 0.5))
+            u, v, w = lands(H, e, x, y, depth)
+            tx, ty = int(np.floor(u + 0.5)), int(np.floor(v + 0.5))
             if 0 <= tx < columns and 0 <= ty < rows:
                 seen[ty, tx] = max(seen[ty, tx], np.float32(depth / w))

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.compiled import njit
+from wideflow.evidence.plane_search import lands
 from wideflow.geometry import camera_to_world, pixel_grid, transfer, unproject
 from wideflow.types import View
 
@@ -62,11 +63,7 @@ def _confirm(H, e, inverse, there, agree, shown):
             depth = inverse[y, x]
             if not depth > 0:
                 continue
-            w = H[2, 0] * x + H[2, 1] * y + H[2, 2] + depth * e[2]
-            if w <= 0:
-                continue
-            tx = (H[0, 0] * x + H[0, 1] * y + H[0, 2] + depth * e[0]) / w
-            ty = (H[1, 0] * x + H[1, 1] * y + H[1, 2] + depth * e[1]) / w
+            tx, ty, w = lands(H, e, x, y, depth)
             if not (0 <= tx <= columns - 1 and 0 <= ty <= rows - 1):
                 continue
             shown[y, x] += 1
@@ -155,11 +152,8 @@ def _gather(H, e, inverse, there, points, colours, taken, total, colour, count):
             depth = inverse[y, x]
             if not depth > 0:
                 continue
-            w = H[2, 0] * x + H[2, 1] * y + H[2, 2] + depth * e[2]
-            if w <= 0:
-                continue
-            tx = int(np.floor((H[0, 0] * x + H[0, 1] * y + H[0, 2] + depth * e[0]) / w + 0.5))
-            ty = int(np.floor((H[1, 0] * x + H[1, 1] * y + H[1, 2] + depth * e[1]) / w + 0.5))
+            u, v, w = lands(H, e, x, y, depth)
+            tx, ty = int(np.floor(u + 0.5)), int(np.floor(v + 0.5))
             if not (0 <= tx < columns and 0 <= ty < rows) or taken[ty, tx]:
                 continue
             if abs(there[ty, tx] * w / depth - 1) < WITHIN:

@@ -13,9 +13,9 @@ from wideflow.config import FillConfig, MatchConfig
 from wideflow.errors import NothingInCommonError
 from wideflow.filling import extend_planes, fill, find_occluded, find_occluders, find_refuted, find_shown
 from wideflow.geometry import static_flow
+from wideflow.geometry.undistorter import Undistorter
 from wideflow.lift import static_chance
 from wideflow.matching import Match, Proposal, match
-from wideflow.pipeline.step.undistort import Undistorter
 from wideflow.pipeline.step.values import FilledFlow, Floats, Mask, MatchedFlow, Pictures
 from wideflow.pipeline.step.voices import Heard
 from wideflow.types import DepthOverTime, Flow, RigFrame, View

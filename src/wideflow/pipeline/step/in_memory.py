@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from wideflow.config import Config
 from wideflow.geometry.picture import checked_picture
+from wideflow.geometry.undistorter import Undistorter
 from wideflow.pipeline.step.order import SOURCES, given_as, giver, kept_order
 from wideflow.pipeline.step.over_time import Surroundings
 from wideflow.pipeline.step.stage import compute
 from wideflow.pipeline.step.timings import Seconds, total
-from wideflow.pipeline.step.undistort import Undistorter, ideal_rig
+from wideflow.pipeline.step.undistort import ideal_rig
 from wideflow.pipeline.step.values import LastMoment, Pictures, SteadyDepth
 from wideflow.pipeline.step.voices import HEARD, Function, Heard, Propose, Voice
 from wideflow.progress import Progress, silent

@@ -9,8 +9,6 @@ from wideflow.geometry import ideal_camera
 from wideflow.geometry.undistorter import Undistorter, processing_size
 from wideflow.types import Rig, RigFrame, View
 
-__all__ = ["Undistorter", "ideal_rig", "processing_size", "undistorted"]
-
 
 def undistorted(
     picture: NDArray[np.float32], view: View

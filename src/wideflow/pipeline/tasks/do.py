@@ -16,6 +16,7 @@ from wideflow import __version__
 from wideflow.errors import DamagedError, FileError, NothingInCommonError
 from wideflow.evidence import Glimpse
 from wideflow.files.fingerprint import fingerprint
+from wideflow.geometry.undistorter import Undistorter
 from wideflow.lift import CameraDoubt
 from wideflow.pipeline.outputs import colour_terms, stored_arrays
 from wideflow.pipeline.step.flows import Film, Lenses
@@ -23,7 +24,6 @@ from wideflow.pipeline.step.order import SOURCES, STAGE, given_as, giver
 from wideflow.pipeline.step.over_time import Surroundings, grey
 from wideflow.pipeline.step.stage import Stage, compute
 from wideflow.pipeline.step.timings import Seconds
-from wideflow.pipeline.step.undistort import Undistorter
 from wideflow.pipeline.step.voices import HEARD, Heard
 from wideflow.pipeline.tasks.plan import Plan, Task
 from wideflow.storage.packed import Arrays
