@@ -10,6 +10,7 @@ from benchmarks import (
     filling,
     frames,
     match,
+    one_time,
     pictures,
     refine,
     safety,
@@ -21,6 +22,7 @@ BENCHMARKS = {
     "frames": frames.main,  # the table of speed and memory
     "match": match.main,
     "pictures": pictures.main,
+    "one_time": one_time.main,  # cameras that are half a frame apart
     "evidence": evidence.main,
     "depth": depth.main,
     "filling": filling.main,

@@ -37,24 +37,35 @@ class PlaneScene:
 
 
 def plane_scene(
-    size_a: tuple[int, int] = (96, 72), size_b: tuple[int, int] = (96, 72), seed: int = 0
+    size_a: tuple[int, int] = (96, 72),
+    size_b: tuple[int, int] = (96, 72),
+    seed: int = 0,
+    late: float = 0.0,
 ) -> PlaneScene:
-    """The plane passes 3 units before camera A; the cameras stand about 10 degrees apart."""
+    """The plane passes 3 units before camera A; the cameras stand about 10 degrees apart.
+
+    B takes its pictures ``late`` of the time step after A.
+    """
     camera_a, camera_b = (_camera(name, *size) for name, size in (("a", size_a), ("b", size_b)))
     frames = (
-        RigFrame(0, (0.0, 0.0), (_view(camera_a, [0, 0, 0]), _view(camera_b, [0.5, 0.03, 0.02]))),
-        RigFrame(1, (1.0, 1.0), (_view(camera_a, [0.02, 0, 0.01]), _view(camera_b, [0.49, 0.05, 0.02]))),
+        RigFrame(0, (0.0, 0.0), (_view(camera_a, [0, 0, 0]), _view(camera_b, [0.5, 0.03, 0.02])), late=late),
+        RigFrame(
+            1,
+            (1.0, 1.0),
+            (_view(camera_a, [0.02, 0, 0.01]), _view(camera_b, [0.49, 0.05, 0.02])),
+            late=late,
+        ),
     )
     (a, b), (a_next, b_next) = (frame.views for frame in frames)
     points = _hit(a, np.zeros(3))
     optical = flow_between(points + MOTION, a, a_next)
-    stereo = flow_between(points, a, b)
-    loop = flow_between(points + MOTION, a, b_next)
+    stereo = flow_between(points + late * MOTION, a, b)
+    loop = flow_between(points + (1 + late) * MOTION, a, b_next)
     seen = np.ones(points.shape[:2], bool)
     flows = FlowLoop(
         *(f.astype(np.float32) for f in (optical, stereo, loop - optical - stereo)), seen, seen, seen
     )
-    shifts = (0 * MOTION, 0 * MOTION, MOTION, MOTION)
+    shifts = (0 * MOTION, late * MOTION, MOTION, (1 + late) * MOTION)
     pictures = tuple(
         _texture(_hit(view, shift) - shift, seed)
         for view, shift in zip((a, b, a_next, b_next), shifts, strict=True)

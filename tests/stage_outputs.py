@@ -20,6 +20,7 @@ from wideflow.pipeline.step.over_time import Surroundings, grey
 STORED = Path(__file__).parent / "data" / "stage_outputs.npz"
 SIZE = (64, 48)
 MOMENTS = 3
+LATE = 0.04  # seconds after A at which B takes its pictures
 AROUND = np.arange(2, 12) / 5  # seconds of the other pictures
 
 
@@ -43,11 +44,13 @@ def scene() -> StagesInMemory:
     cameras = room.camera("a", SIZE), room.camera("b", SIZE)
     frames, pictures = [], []
     for t in range(MOMENTS):
+        times = t / 10, t / 10 + LATE
         views = tuple(
-            room.view(camera, t / 10, 7.0 * side) for camera, side in zip(cameras, (-1, 1), strict=True)
+            room.view(camera, time, angle)
+            for camera, time, angle in zip(cameras, times, (-7.0, 7.0), strict=True)
         )
-        frames.append(room.RigFrame(t, (t / 10, t / 10), views))
-        pictures.append(tuple(room.picture(view, t / 10) for view in views))
+        frames.append(room.RigFrame(t, times, views, late=LATE))
+        pictures.append(tuple(room.picture(view, time) for view, time in zip(views, times, strict=True)))
     return Filmed(pictures, frames)
 
 
@@ -63,7 +66,7 @@ def arrays_of(value: Any, prefix: str) -> dict[str, np.ndarray]:
         for field in fields(value):
             found |= arrays_of(getattr(value, field.name), f"{prefix} {field.name}")
         return found
-    return {prefix: np.asarray(value)}
+    return {} if isinstance(value, str) else {prefix: np.asarray(value)}
 
 
 def give(scene: StagesInMemory, stored: dict[str, np.ndarray]) -> None:

@@ -11,6 +11,7 @@ from wideflow.geometry import ideal_camera, points_from_depth, static_flow, tran
 from wideflow.geometry.undistorter import Undistorter
 from wideflow.lift import BOTH_NOW, COMPLETED, OVER_TIME, UNKNOWN, Judged, join, rigid_error, static_chance
 from wideflow.pipeline.step.flows import fill_stereo
+from wideflow.pipeline.step.one_time import OneTime
 from wideflow.pipeline.step.over_time import depth_range, grey
 from wideflow.pipeline.step.values import MatchedFlow, Pictures
 from wideflow.types import Camera, DepthOverTime, RigFrame, View
@@ -189,7 +190,7 @@ def test_what_is_hidden_is_not_completed_from_what_hides_it() -> None:
     picture = np.full((*shape, 3), 128, np.uint8)  # colours tell nothing
     lenses = (Undistorter(camera, camera),) * 2
     filled = fill_stereo(
-        FillConfig(), matched, Pictures(picture, picture), lenses, RigFrame(0, (0, 0), views), seen
+        FillConfig(), matched, Pictures(picture, picture), lenses, RigFrame(0, (0, 0), views), seen, OneTime()
     )
     assert filled.occluded[20:40, 51:59].all()
     off = np.abs(filled.uv[20:40, 50:60, 0] + 10)  # of 10

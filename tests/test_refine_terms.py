@@ -30,10 +30,11 @@ def data_energy(flows: np.ndarray, weights: np.ndarray, visible: np.ndarray) -> 
     return linearise(features, visible, np.stack(SCENE.fundamental), weights, flows, system, penalty), system
 
 
+@pytest.mark.parametrize("late", [(0, 0), (0.5, -0.4)])
 @pytest.mark.parametrize("seen", [(1, 1, 1), (1, 1, 0), (0, 1, 1), (1, 0, 1), (0, 0, 0)])
-def test_right_hand_side_is_half_the_gradient(seen: tuple[int, ...]) -> None:
+def test_right_hand_side_is_half_the_gradient(seen: tuple[int, ...], late: tuple[float, ...]) -> None:
     flows = stacked(disturbed(SCENE.flows, 0.4))
-    weights = np.array([1.0, 0.7, 0.5, 0.3, 20.0, 0.5], np.float32)
+    weights = np.array([1.0, 0.7, 0.5, 0.3, 20.0, 0.5, *late], np.float32)
     visible = np.broadcast_to(np.array(seen, np.uint8), (*flows.shape[:2], 3)).copy()
     _, system = data_energy(flows, weights, visible)
     y, x, h = 9, 11, 0.01
@@ -42,13 +43,14 @@ def test_right_hand_side_is_half_the_gradient(seen: tuple[int, ...]) -> None:
         up[y, x, k] += h
         down[y, x, k] -= h
         slope = (data_energy(up, weights, visible)[0] - data_energy(down, weights, visible)[0]) / (2 * h)
-        assert slope == pytest.approx(2 * system[y, x, 21 + k], rel=0.03, abs=0.05)
+        assert slope == pytest.approx(2 * system[y, x, 21 + k], rel=0.03, abs=0.1)
 
 
-def test_matrix_majorises_the_linearised_terms() -> None:
+@pytest.mark.parametrize("late", [(0, 0), (0.5, -0.4)])
+def test_matrix_majorises_the_linearised_terms(late: tuple[float, ...]) -> None:
     """Quadratics with lagged weights lie above the L1 terms they touch, so the energy is below the model."""
     flows = stacked(disturbed(SCENE.flows, 0.4))
-    weights = np.array([1.0, 0.7, 0.5, 0.3, 20.0, 0.5], np.float32)
+    weights = np.array([1.0, 0.7, 0.5, 0.3, 20.0, 0.5, *late], np.float32)
     visible = np.ones((*flows.shape[:2], 3), np.uint8)
     before, system = data_energy(flows, weights, visible)
     y, x = 9, 11
@@ -63,11 +65,15 @@ def test_matrix_majorises_the_linearised_terms() -> None:
         assert data_energy(moved, weights, visible)[0] - before <= model + 0.05 * abs(model) + 0.02
 
 
-def test_matrix_is_that_of_the_papers_terms() -> None:
-    """Each term written out as the paper has it, its Jacobian by differences, summed with lagged weights."""
+@pytest.mark.parametrize("late", [(0, 0), (0.5, -0.4)])
+def test_matrix_is_that_of_the_papers_terms(late: tuple[float, ...]) -> None:
+    """Each term written out as the paper has it, its Jacobian by differences, summed with lagged weights.
+
+    Where the pictures are not of one moment, epipolar terms judge the places at one moment.
+    """
     flows = stacked(disturbed(SCENE.flows, 0.4))
     y, x = 9, 11
-    weights = np.array([1.0, 0.7, 0.5, 0.3, 20.0, 0.5], np.float32)
+    weights = np.array([1.0, 0.7, 0.5, 0.3, 20.0, 0.5, *late], np.float32)
     _, system = data_energy(flows, weights, np.ones((*flows.shape[:2], 3), np.uint8))
     a, b, a_next, b_next = (feature_picture(picture, 0.5) for picture in SCENE.pictures)
     F, F_next = SCENE.fundamental
@@ -98,7 +104,8 @@ def test_matrix_is_that_of_the_papers_terms() -> None:
             (2, read(b_next, p3) - read(a_next, p1)),
         ]
         parts = [(weights[k], r[:3]) for k, r in terms] + [(weights[k + 1], r[3:]) for k, r in terms]
-        return parts + [(weights[4], off_line(F, here, p2)), (weights[4], off_line(F_next, p1, p3))]
+        at_a, at_b = p2 + late[0] * (p3 - p2), p1 + late[1] * (p1 - here)
+        return parts + [(weights[4], off_line(F, here, at_a)), (weights[4], off_line(F_next, at_b, p3))]
 
     u, h = flows[y, x].astype(float), 0.004
     steps = [(residuals(u + h * e), residuals(u - h * e)) for e in np.eye(6)]

@@ -153,21 +153,23 @@ def test_other_settings_compute_only_what_depends_on_them(
             )
         return sorted(set(done)), len(done)  # type: ignore[return-value]
 
-    everything = ["evidence", "fill", "lift", "match", "read", "refine", "steady"]
+    everything = ["evidence", "fill", "lift", "match", "meet", "read", "refine", "steady"]
     refutes = 3 + 2 + 1  # evidence is held against the match wherever it is used: filling, steps, the last
-    assert run(base) == (everything, 3 + 7 + 3 + 7 + 2 * 2 + 1 + 3 + refutes)
+    meets = 3 + 1  # cameras are brought to one time where they meet: filling, the last; matching as well
+    assert run(base) == (everything, 3 + 7 + 3 + 7 + 2 * 2 + 1 + 3 + refutes + meets + 3)
     assert run(base) == ([], 0)
     assert_same(out, whole)
     refined = replace(base, refine=replace(base.refine, iterations=2))
     assert run(refined) == (["evidence", "lift", "refine", "steady"], 2 * 2 + 3 + 2)
     filled = replace(refined, fill=replace(base.fill, reweighted=0))
-    assert run(filled) == (["evidence", "fill", "lift", "refine", "steady"], 7 + 2 * 2 + 1 + 3 + refutes)
+    parts = 7 + 2 * 2 + 1 + 3 + refutes + meets
+    assert run(filled) == (["evidence", "fill", "lift", "meet", "refine", "steady"], parts)
     # one moment fewer: only the last is another
-    assert run(filled, 4) == (["evidence", "lift", "steady"], 1 + 2 + 1)
-    assert run(filled, 5) == (["evidence", "lift", "read", "refine", "steady"], 2 + 1 + 1 + 3 + 2)
+    assert run(filled, 4) == (["evidence", "lift", "meet", "steady"], 1 + 2 + 1 + 1)
+    assert run(filled, 5) == (["evidence", "lift", "meet", "read", "refine", "steady"], 2 + 1 + 1 + 3 + 2 + 1)
     calibrated = list((out / "work/calibration").iterdir())
     changed = replace(filled, match=replace(base.match, seed=7))
-    assert run(changed)[0] == ["evidence", "fill", "lift", "match", "refine", "steady"]
+    assert run(changed)[0] == ["evidence", "fill", "lift", "match", "meet", "refine", "steady"]
     assert list((out / "work/calibration").iterdir()) == calibrated  # chance of its own
 
 

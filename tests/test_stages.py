@@ -69,6 +69,11 @@ def test_a_raised_version_makes_anew_what_depends_on_it(monkeypatch: pytest.Monk
     for name, dependent in (
         ("refined", {"step", "steady"}),
         ("optical_b", {"optical_b", "step", "steady"}),
+        # what B shows is brought to the time of A along B's flow before they are matched
+        (
+            "match_optical_b",
+            {"match_optical_b", "optical_b", "match_stereo", "stereo", "step", "last", "steady"},
+        ),
         ("match_stereo", {"match_stereo", "stereo", "step", "last", "steady"}),
         ("over_time", {"over_time", "match_stereo", "stereo", "step", "last", "steady"}),
     ):

@@ -116,19 +116,21 @@ class RigFrame:
     """The two views at one time step; ``times`` are seconds on each camera's own clock.
 
     ``rows``, where known, has the poses (2, 2, 3, 4) of both cameras as rolling shutters expose the first row
-    and the last; ``views`` are those of the middle.
+    and the last; ``views`` are those of the middle. ``late`` are the seconds by which B's picture was taken
+    later than A's.
     """
 
     index: int
     times: tuple[float, float]
     views: tuple[View, View]
     rows: NDArray[np.float64] | None = None
+    late: float = 0.0
 
     @property
     def mirrored(self) -> RigFrame:
         """The cameras in each other's place."""
         rows = None if self.rows is None else self.rows[::-1]
-        return RigFrame(self.index, self.times[::-1], self.views[::-1], rows)
+        return RigFrame(self.index, self.times[::-1], self.views[::-1], rows, -self.late)
 
 
 @dataclass(frozen=True, eq=False)

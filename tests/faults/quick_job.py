@@ -21,6 +21,7 @@ from wideflow.pipeline import run as run_module
 from wideflow.pipeline.job import Job
 from wideflow.pipeline.step import order
 from wideflow.pipeline.step.in_memory import Step
+from wideflow.pipeline.step.one_time import OneTime
 from wideflow.pipeline.step.over_time import Surroundings
 from wideflow.pipeline.step.values import (
     FilledFlow,
@@ -139,6 +140,10 @@ def _believe(*needs: Any) -> DepthOverTime:
     return replace(over_time, unlike=_values(over_time.unlike.shape, *needs))
 
 
+def _one_time(*needs: Any) -> OneTime:
+    return OneTime(None, _values((2, 3, 2), *needs))
+
+
 def _fill(config: Any, matched: MatchedFlow, pictures: Pictures, lenses: Any, *more: Any) -> FilledFlow:
     uv = _values(matched.uv.shape, matched, pictures, *more)
     return FilledFlow(uv, uv[..., 0], uv[..., 1] > 2, matched.colours)
@@ -185,6 +190,7 @@ def quick_stages(wish: Wish) -> Iterator[None]:
     for view, end in (("a", ""), ("b", "_b")):
         functions |= {f"over_time{end}": _look(view), f"refined{end}": _refine(view)}
         functions[f"believed{end}"] = _believe
+        functions[f"one_time{end}"] = _one_time
         functions[f"step{end}"] = _scene(SceneFlow, wish.lift_version, view)
         functions[f"steady{end}"] = _steady(view)
         functions[f"last{end}"] = _scene(LastMoment, wish.lift_version, view)

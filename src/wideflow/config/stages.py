@@ -220,6 +220,9 @@ class SyncConfig(Stage):
         minimum=0,
         maximum=1,
     )
+    one_time: bool = setting(
+        True, "bring what B shows to the times of A's pictures, from which B's are up to half a frame away"
+    )
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 ``{"version": 1, "cameras": [{"name", "width", "height", "K": 3x3, "distortion": [k1, k2, p1, p2]} x2],
 "frames": [{"index", "times": [ta, tb], "cam_from_world": [3x4, 3x4]} ...]}``; pixel centres at integers.
-A camera with a rolling shutter also has "readout", the seconds from its first row to its last.
+A camera with a rolling shutter also has "readout", the seconds from its first row to its last; a frame has
+"late", the seconds by which B's picture was taken later than A's, where they are not of one moment.
 """
 
 from __future__ import annotations
@@ -81,7 +82,8 @@ def _frame(fields: Fields, cameras: tuple[Camera, Camera]) -> RigFrame:
         views = View(cameras[0], poses[0]), View(cameras[1], poses[1])
     except InputError as error:
         raise FileError(f"'{fields.path}': {fields.where}.cam_from_world is wrong: {error}") from error
-    return RigFrame(fields.integer("index"), (times[0], times[1]), views)
+    late = float(fields.numbers("late")) if fields.has("late") else 0.0
+    return RigFrame(fields.integer("index"), (times[0], times[1]), views, late=late)
 
 
 def write_rig(path: AnyPath, rig: Rig) -> None:
@@ -93,7 +95,7 @@ def rig_to_bytes(rig: Rig) -> bytes:
     """Contents of a ``rig.json``, one line per camera and frame."""
     if not _rises(rig.frames):
         raise InputError("the frames of a rig must stand by rising index")
-    if not all(math.isfinite(time) for frame in rig.frames for time in frame.times):
+    if not all(math.isfinite(time) for frame in rig.frames for time in (*frame.times, frame.late)):
         raise InputError("a frame of the rig has a time that is not finite")
     cameras = [camera_to_fields(camera) for camera in rig.cameras]
     frames = [
@@ -102,6 +104,7 @@ def rig_to_bytes(rig: Rig) -> bytes:
             "times": [float(time) for time in frame.times],
             "cam_from_world": [view.cam_from_world.tolist() for view in frame.views],
         }
+        | ({"late": float(frame.late)} if frame.late else {})
         for frame in rig.frames
     ]
     text = (

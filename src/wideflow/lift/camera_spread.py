@@ -32,7 +32,7 @@ class CameraDoubt:
     alternatives : sequence of RigFrame
         Each one standard deviation from ``filmed`` in its own direction, independent of the others.
     late : float
-        Seconds by which B's picture was taken later than A's.
+        Seconds by which B's picture was taken later than A's, if depth is found as if it were not.
     """
 
     filmed: RigFrame

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from wideflow.errors import InputError
 from wideflow.geometry import Triangulation, pixel_grid, triangulate
 from wideflow.geometry.flow_loop import FlowLoop
+from wideflow.geometry.one_time import moved_in_time
 from wideflow.lift.confidence import Judged, MatchEvidence, judge_depth
 from wideflow.types import RigFrame
 
@@ -61,7 +62,8 @@ def lift_flows(
     Parameters
     ----------
     frame_t, frame_t1 : RigFrame
-        The two views at t and at t + 1, pinhole.
+        The two views at t and at t + 1, pinhole. Where B's pictures are late, what they show is first moved
+        to the times of A's.
     flows : FlowLoop
         Refined or not.
     evidence : MatchEvidence, optional
@@ -82,11 +84,15 @@ def lift_flows(
     motion_covariance = np.empty((height, width, 3, 3), np.float32)
     evidence = evidence or MatchEvidence(flows.stereo_visible)
     slip = np.zeros((height, width), np.float32)
+    moved = [moved_in_time(frame_t, frame_t1, 1, which) for which in (0, 1)]
 
     def lift(rows: slice) -> None:
         x = grid[rows]
-        now = triangulate(*frame_t.views, x, x + flows.stereo[rows])
-        then = triangulate(*frame_t1.views, x + flows.optical[rows], x + flows.loop[rows])
+        now_b, then_b = x + flows.stereo[rows], x + flows.loop[rows]
+        way_b = then_b - now_b
+        (late, view), (late_next, view_next) = moved
+        now = triangulate(frame_t.views[0], view, x, now_b + late * way_b)
+        then = triangulate(frame_t1.views[0], view_next, x + flows.optical[rows], then_b + late_next * way_b)
         known_now, known_then = _known(now), _known(then)
         depth[rows] = np.where(known_now, now.depths[0], np.nan)
         both = known_now & known_then

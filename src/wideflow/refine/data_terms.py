@@ -21,6 +21,8 @@ from wideflow.refine.system import (
     COLOUR,
     EPSILON,
     GRADIENT,
+    LATE_A,
+    LATE_B,
     P1_X,
     P1_XX,
     P1P3_XX,
@@ -66,8 +68,9 @@ def linearise(
         1 where the pixel is seen in A at t + 1, in B at t, in B at t + 1.
     fundamental : (2, 3, 3) float64
         F of t and of t + 1, B' F A = 0.
-    weights : (6,) float32
-        Colour and gradient weight over time, the same between cameras, alpha, epsilon of the penaliser.
+    weights : (8,) float32
+        Colour and gradient weight over time, the same between cameras, alpha, epsilon of the penaliser, and
+        how far B at t and A at t + 1 are moved in time.
     flows : (H, W, 6) float32
         u1, u2, u3 in pixels.
     system : (H, W, 27) float32
@@ -189,8 +192,13 @@ def _linearise(a0, b0, a1, b1, visible, fundamental, weights, flows, system, pen
                 )
                 terms += 1
             penalty[y, x] = data / terms if terms else np.nan
-            geometry = epipolar_t(fundamental, x, y, p2x, p2y, weights[ALPHA], weights[EPSILON], places)
-            geometry += epipolar_t1(fundamental, p1x, p1y, p3x, p3y, weights[ALPHA], weights[EPSILON], places)
+            alpha, epsilon = weights[ALPHA], weights[EPSILON]
+            geometry = epipolar_t(
+                fundamental, x, y, p2x, p2y, p3x, p3y, weights[LATE_B], alpha, epsilon, places
+            )
+            geometry += epipolar_t1(
+                fundamental, x, y, p1x, p1y, p3x, p3y, weights[LATE_A], alpha, epsilon, places
+            )
             total += geometry + data
             to_flows(places, system, y, x)
         energy[y] = total

@@ -43,6 +43,7 @@ def refine_flows(
     flows: FlowLoop,
     config: RefineConfig | None = None,
     progress: Progress = silent,
+    late: tuple[float, float] = (0.0, 0.0),
 ) -> Refinement:
     """Refine the flows of a time step together (paper, equation 11).
 
@@ -59,6 +60,9 @@ def refine_flows(
         The default settings unless given.
     progress : callable
         Told (levels done, levels in all, what comes next).
+    late : pair of float
+        Of pictures that are not of one moment: the share of its way from t to t + 1 by which a point in B at
+        t is moved to the time of A, and in A at t + 1 to that of B; F_t and F_t+1 are of the cameras there.
 
     Raises
     ------
@@ -77,7 +81,7 @@ def refine_flows(
         sizes = [picture.shape for picture in small]
         state, present = _resized(state, present, sizes), sizes
         seen = np.stack([resized_mask(mask, small[0].shape[:2]) for mask in visible], axis=-1)
-        energy = Energy(small, _resized_fundamental(F, pictures, small), seen, state, config)
+        energy = Energy(small, _resized_fundamental(F, pictures, small), seen, state, config, late)
         progress(level, config.levels, f"refine at {small[0].shape[1]}x{small[0].shape[0]}")
         state, values = minimise(energy, state, config.iterations)
         energies.append(tuple(values))

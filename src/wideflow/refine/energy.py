@@ -33,6 +33,8 @@ class Energy:
     flows : (H, W, 6) float32
         The first flows; a pixel that they lead out of a picture is not compared there.
     config : RefineConfig
+    late : pair of float
+        Shares of the time step by which B at t and A at t + 1 are moved in time before they meet.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class Energy:
         visible: NDArray[np.bool_],
         flows: Field,
         config: RefineConfig,
+        late: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         c = config
         self.config = config
@@ -52,7 +55,7 @@ class Energy:
         self._conductance = conductance(guide, c.contrast)
         self._weights = np.array(
             [c.weight_colour, c.weight_gradient, c.weight_colour_stereo, c.weight_gradient_stereo,
-             c.weight_epipolar, c.epsilon],
+             c.weight_epipolar, c.epsilon, *late],
             np.float32,
         )  # fmt: skip
         self._betas = np.array(c.smoothness, np.float32)

@@ -13,6 +13,7 @@ UNKNOWNS = 6
 COLOUR, GRADIENT = 0, 1  # over time
 STEREO_COLOUR, STEREO_GRADIENT = 2, 3  # between the cameras
 ALPHA, EPSILON = 4, 5
+LATE_B, LATE_A = 6, 7  # shares of their ways by which p2 and p1 are moved before epipolar terms judge them
 
 # Gauss-Newton system over the places p1, p2, p3. The terms never compare p1 with p2.
 P1_XX, P1_XY, P1_YY = 0, 1, 2  # upper triangles of the blocks on the diagonal

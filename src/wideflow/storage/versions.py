@@ -13,12 +13,13 @@ VERSIONS = {
     "check": 3,
     "calibration": 6,
     "pictures": 1,
-    "match": 5,
+    "one time": 1,
+    "match": 6,
     "evidence": 2,
     "refute": 1,
-    "fill": 4,
-    "refine": 3,
-    "lift": 6,
+    "fill": 5,
+    "refine": 4,
+    "lift": 7,
     "steady": 2,
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from wideflow.sync import FramePairs
 from wideflow.types import Rig, RigFrame
 from wideflow.verdict import Finding, require_trust
 from wideflow.verdict.judge import calibration_doubts, sync_finding
+from wideflow.video.read import Video
 
 
 def make_plan(job: Job, progress: Progress, claim: Claim | None = None) -> tuple[Plan, dict[str, Any]]:
@@ -64,7 +65,11 @@ def make_plan(job: Job, progress: Progress, claim: Claim | None = None) -> tuple
     late = dict(zip(pairs.a.tolist(), pairs.error.tolist(), strict=True))
     filmed_b = dict(zip(sync.pairs.a.tolist(), sync.pairs.b.tolist(), strict=True))
     static = job.rig is not None and len(job.rig.frames) == 1
-    moments = [frame for frame in _rig_frames(found, pairs, static) if frame.index in partner]
+    moments = [
+        replace(frame, late=late[frame.index] if job.config.sync.one_time else 0.0)
+        for frame in _rig_frames(found, pairs, clips.videos if static else None)
+        if frame.index in partner
+    ]
     if len(moments) < 2:
         raise InputError(
             f"the cameras are known in {len(moments)} of the {len(pairs.a)} moments chosen; choose others "
@@ -86,7 +91,7 @@ def make_plan(job: Job, progress: Progress, claim: Claim | None = None) -> tuple
         clip=None if static else ideal_rig(clip, job.size),
         clip_b=tuple(filmed_b[frame.index] for frame in clip.frames),
         alternatives=tuple(_only(other, moments) for other in others),
-        late=tuple(late[frame.index] for frame in moments),
+        late=() if job.config.sync.one_time else tuple(late[frame.index] for frame in moments),
         voice=voice,
         keep=(*job.keep, *(OF_B if job.view == "both" else ())),
     )
@@ -111,11 +116,15 @@ def _advised(error: InputError, looked: tuple[Finding, ...]) -> InputError:
     return InputError(f"{error}. A look at the clips: {' '.join(causes)}") if causes else error
 
 
-def _rig_frames(rig: Rig, pairs: FramePairs, static: bool) -> list[RigFrame]:
-    """The rig's frames; the only frame of a static rig serves all moments."""
-    if not static:
+def _rig_frames(rig: Rig, pairs: FramePairs, videos: tuple[Video, Video] | None) -> list[RigFrame]:
+    """The rig's frames; the only frame of a static rig serves all moments, at the times of the videos."""
+    if videos is None:
         return list(rig.frames)
-    return [RigFrame(int(index), rig.frames[0].times, rig.frames[0].views) for index in pairs.a]
+    (a, b), frame = videos, rig.frames[0]
+    return [
+        replace(frame, index=int(i), times=(float(a.times[i]), float(b.times[j])))
+        for i, j in zip(pairs.a, pairs.b, strict=True)
+    ]
 
 
 def _only(rig: Rig, moments: list[RigFrame]) -> Rig:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,8 @@ from wideflow.geometry import static_flow
 from wideflow.geometry.undistorter import Undistorter
 from wideflow.lift import static_chance
 from wideflow.matching import Match, Proposal, match
-from wideflow.pipeline.step.values import FilledFlow, Floats, Mask, MatchedFlow, Pictures
+from wideflow.pipeline.step.one_time import Meeting, OneTime
+from wideflow.pipeline.step.values import FilledFlow, Floats, Mask, MatchedFlow, Pictures, rounded
 from wideflow.pipeline.step.voices import Heard
 from wideflow.types import DepthOverTime, Flow, RigFrame, View
 
@@ -25,7 +25,6 @@ Film = Callable[[], tuple[Bytes, Bytes]]  # reads what both cameras filmed at a 
 Lenses = tuple[Undistorter, Undistorter]
 _PROPOSED = 0.3  # chance of depth over time from which it is offered to the match
 _BELIEVED = 0.7  # chance of depth over time from which hidden pixels take it
-_ROUND = np.float32(256)  # flows are kept to this fraction of a pixel: it halves their files
 
 
 def ideal_pictures(film: Film, lenses: Lenses) -> Pictures:
@@ -35,11 +34,22 @@ def ideal_pictures(film: Film, lenses: Lenses) -> Pictures:
 
 
 def match_stereo(
-    config: MatchConfig, pictures: Pictures, cameras: RigFrame, over_time: DepthOverTime, heard: Heard
+    config: MatchConfig,
+    pictures: Pictures,
+    cameras: RigFrame,
+    over_time: DepthOverTime,
+    heard: Heard,
+    time: OneTime,
 ) -> MatchedFlow:
-    """From A to B at one moment; where the world stands still, depth over time proposes."""
-    proposals = _static(cameras.views, over_time) + heard.proposals(pictures.a, pictures.b)
-    return match_pair(config, pictures.a, pictures.b, cameras.views, proposals)
+    """From A to B at one moment; where the world stands still, depth over time proposes.
+
+    If B's picture is of another time, it is matched as it would be at A's: what moves is elsewhere by then,
+    also across the epipolar lines that are searched. The match is that of the pictures as they are.
+    """
+    then = Meeting(pictures.b, cameras, time)
+    said = then.proposals(heard.proposals(pictures.a, pictures.b))
+    proposals = [*_static(then.views, over_time), *said]
+    return then.shown(match_pair(config, pictures.a, then.picture_b, then.views, proposals))
 
 
 def refute(matched: MatchedFlow, cameras: RigFrame, over_time: DepthOverTime) -> DepthOverTime:
@@ -90,9 +100,13 @@ def fill_stereo(
     lenses: Lenses,
     cameras: RigFrame,
     over_time: DepthOverTime,
+    time: OneTime,
 ) -> FilledFlow:
-    """From A to B."""
-    return fill_pair(config, matched, (pictures.a, pictures.b), lenses[0].known, cameras.views, over_time)
+    """From A to B; what depth tells is asked at the time of A's picture."""
+    then = Meeting(pictures.b, cameras, time)
+    both = pictures.a, then.picture_b
+    filled = fill_pair(config, then.met(matched), both, lenses[0].known, then.views, over_time)
+    return replace(filled, uv=rounded(then.shown_flow(filled.uv)))
 
 
 def fill_pair(
@@ -171,11 +185,6 @@ def _static(views: tuple[View, View], over_time: DepthOverTime) -> list[Proposal
     flow = static_flow(*views, over_time.inverse)
     believed = static_chance(over_time) > _PROPOSED
     return [Proposal(np.where(believed[..., None], flow, np.nan).astype(np.float32))]
-
-
-def rounded(values: NDArray[Any]) -> Floats:
-    """As a run keeps it, so that a step computed in memory and one that was resumed have the same bits."""
-    return (np.rint(values * _ROUND) / _ROUND).astype(np.float32)
 
 
 def kept_match(found: Match) -> MatchedFlow:

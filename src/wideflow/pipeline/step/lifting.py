@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from wideflow.config import RefineConfig
 from wideflow.geometry import fundamental_matrix, static_flow
 from wideflow.geometry.flow_loop import FlowLoop, close_loop
+from wideflow.geometry.one_time import moved_in_time
 from wideflow.lift import (
     OVER_TIME,
     TRACK,
@@ -33,6 +34,7 @@ from wideflow.lift import (
 from wideflow.matching.colour import ColourTransform
 from wideflow.matching.polish import polish_once
 from wideflow.pipeline.step.flows import Lenses
+from wideflow.pipeline.step.one_time import OneTime
 from wideflow.pipeline.step.values import FilledFlow, Floats, LastMoment, Pictures, RefinedFlows, SteadyDepth
 from wideflow.refine import refine_flows
 from wideflow.types import DepthOverTime, RigFrame, SceneFlow
@@ -53,10 +55,12 @@ def refine_step(
 ) -> RefinedFlows:
     """The four flows around the loop of a time step, refined together."""
     start, loop_error = first_loop(stereo, optical_a, optical_b, stereo_next)
-    lines = fundamental_matrix(*cameras.views), fundamental_matrix(*cameras_next.views)
+    late_b, view_b = moved_in_time(cameras, cameras_next, 1, 0)
+    late_a, view_a = moved_in_time(cameras, cameras_next, 0, 1)
+    lines = fundamental_matrix(cameras.views[0], view_b), fundamental_matrix(view_a, cameras_next.views[1])
     as_b = ColourTransform(stereo.colours, np.inf)
     pictures = as_b(now.a), now.b, as_b(after.a), after.b
-    flows = refine_flows(pictures, lines, start, config).flows
+    flows = refine_flows(pictures, lines, start, config, late=(late_b, late_a)).flows
     if config.polish:
         # stereo draws at optical flow, by less than a tenth of a pixel; with u1, all of the next moment moves
         alone = polish_once(now.a, after.a, flows.optical)
@@ -136,6 +140,7 @@ def lift_last(
     doubt: CameraDoubt | None,
     stereo: FilledFlow,
     over_time: DepthOverTime,
+    time: OneTime,
 ) -> LastMoment:
     """Depth of a moment that no next one refines."""
     evidence = MatchEvidence(
@@ -146,7 +151,7 @@ def lift_last(
         noise=match_noise(now.a, now.b, cameras, stereo.uv),
         spread=_spread(cameras, doubt, stereo.uv),
     )
-    lifted = lift_stereo(cameras, stereo.uv, evidence)
+    lifted = lift_stereo(time.cameras(cameras), time.moved(stereo.uv), evidence)
     joined = join(lifted.depth, lifted.judged, ~stereo.occluded, over_time)
     unseen = ~lenses[0].known
     joined.depth[unseen] = np.nan
@@ -209,6 +214,6 @@ def _spread(cameras: RigFrame, doubt: CameraDoubt | None, stereo: Floats) -> Flo
 
 
 def _late(cameras: RigFrame, cameras_next: RigFrame, doubt: CameraDoubt | None) -> float:
-    """By how much of the time step B's picture was taken later than A's."""
+    """By how much of the time step B's picture was taken later than A's, if nothing minds that."""
     step = cameras_next.times[0] - cameras.times[0]
     return doubt.late / step if doubt is not None and step > 0 else 0.0

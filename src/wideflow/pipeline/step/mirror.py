@@ -12,8 +12,8 @@ from wideflow.pipeline.step.values import MatchedFlow, Pictures
 from wideflow.types import RigFrame
 
 # Pictures, cameras, lenses and the match of the pair serve both views, and are only turned round.
-_OTHER = {"optical_a": "optical_b", "optical_b": "optical_a"}
-_OWN = ("over_time", "believed", "stereo", "refined", "around", "moment")
+_OTHER = {"optical_a": "optical_b", "optical_b": "optical_a", "match_optical_b": "match_optical_a"}
+_OWN = ("over_time", "one_time", "believed", "stereo", "refined", "around", "moment")
 
 
 def mirror(stage: Stage) -> Stage:
@@ -21,7 +21,13 @@ def mirror(stage: Stage) -> Stage:
 
     @wraps(stage.function)
     def function(*given: Any) -> Any:
-        return stage.function(*map(mirrored, given))
+        settings, needed = given[: -len(stage.needs)], given[-len(stage.needs) :]
+        # an optical flow leads from a moment to the next in either view
+        turned = (
+            each if need.name in _OTHER else mirrored(each)
+            for need, each in zip(stage.needs, needed, strict=True)
+        )
+        return stage.function(*settings, *turned)
 
     return replace(
         stage,

@@ -19,6 +19,7 @@ from wideflow.pipeline.step.flows import (
 )
 from wideflow.pipeline.step.lifting import lift_last, lift_step, refine_step, steady_moment
 from wideflow.pipeline.step.mirror import mirror
+from wideflow.pipeline.step.one_time import OneTime, find_one_time
 from wideflow.pipeline.step.over_time import look_over_time
 from wideflow.pipeline.step.stage import Need, Stage
 from wideflow.pipeline.step.values import (
@@ -44,6 +45,7 @@ SOURCES = (
     *HEARD,  # flows that the user brings along
 )
 _STEADY = 2  # moments before and after that steady depth
+_FIRST = 3  # moments from which on all are alike
 _NOW, _NEXT = Need("pictures"), Need("pictures", 1)
 
 _OF_A = (
@@ -66,35 +68,6 @@ _OF_A = (
         settings="evidence",
         clock="evidence",
         doing="looking over time",
-    ),
-    Stage(
-        "match_stereo",
-        match_stereo,
-        (_NOW, Need("cameras"), Need("over_time"), Need("heard_stereo")),
-        MatchedFlow,
-        VERSIONS["match"],
-        settings="match",
-        clock="match stereo",
-        doing="matching stereo",
-    ),
-    Stage(
-        "believed",
-        refute,
-        (Need("match_stereo"), Need("cameras"), Need("over_time")),
-        DepthOverTime,
-        VERSIONS["refute"],
-        kept="",
-        clock="evidence",
-    ),
-    Stage(
-        "stereo",
-        fill_stereo,
-        (Need("match_stereo"), _NOW, Need("lenses"), Need("cameras"), Need("believed")),
-        FilledFlow,
-        VERSIONS["fill"],
-        settings="fill",
-        clock="fill",
-        doing="filling stereo",
     ),
     Stage(
         "match_optical_a",
@@ -141,6 +114,50 @@ _OF_A = (
         doing="filling optical b",
     ),
     Stage(
+        "one_time",
+        find_one_time,
+        # of the step that leads to the moment, so that nothing changes if the clip goes on
+        (
+            Need("cameras"),
+            Need("cameras", -1, least=1),
+            Need("cameras", least=1),
+            Need("match_optical_b", -1, least=1),
+        ),
+        OneTime,
+        VERSIONS["one time"],
+        kept="",
+        clock="meet",
+    ),
+    Stage(
+        "match_stereo",
+        match_stereo,
+        (_NOW, Need("cameras"), Need("over_time"), Need("heard_stereo"), Need("one_time")),
+        MatchedFlow,
+        VERSIONS["match"],
+        settings="match",
+        clock="match stereo",
+        doing="matching stereo",
+    ),
+    Stage(
+        "believed",
+        refute,
+        (Need("match_stereo"), Need("cameras"), Need("over_time")),
+        DepthOverTime,
+        VERSIONS["refute"],
+        kept="",
+        clock="evidence",
+    ),
+    Stage(
+        "stereo",
+        fill_stereo,
+        (Need("match_stereo"), _NOW, Need("lenses"), Need("cameras"), Need("believed"), Need("one_time")),
+        FilledFlow,
+        VERSIONS["fill"],
+        settings="fill",
+        clock="fill",
+        doing="filling stereo",
+    ),
+    Stage(
         "refined",
         refine_step,
         (
@@ -185,7 +202,15 @@ _OF_A = (
     Stage(
         "last",
         lift_last,
-        (_NOW, Need("cameras"), Need("lenses"), Need("doubt"), Need("stereo"), Need("believed")),
+        (
+            _NOW,
+            Need("cameras"),
+            Need("lenses"),
+            Need("doubt"),
+            Need("stereo"),
+            Need("believed"),
+            Need("one_time"),
+        ),
         LastMoment,
         VERSIONS["lift"],
         at="last",
@@ -209,7 +234,7 @@ _OF_A = (
         doing="steadying",
     ),
 )
-_OF_B = ("over_time", "believed", "stereo", "refined", "step", "last", "steady")
+_OF_B = ("over_time", "one_time", "believed", "stereo", "refined", "step", "last", "steady")
 # what all stages of a slot give that others need
 _IN_COMMON = {"moment": FoundDepth, "moment_b": FoundDepth}
 STAGES = (*_OF_A, *(mirror(stage) for stage in _OF_A if stage.name in _OF_B))
@@ -234,13 +259,13 @@ def given_as(name: str, stage: Stage) -> type:
     return stage.gives if name == stage.name else _IN_COMMON[name]
 
 
-def reach(name: str) -> int:
-    """How many moments after its own a stage, or the slowest that fills a slot, must see."""
+def last_seen(name: str, t: int) -> int:
+    """The last moment that a stage at moment t, or the slowest that fills a slot, must see."""
     if name in SOURCES:
-        return 0
+        return t
     stages = [STAGE[name]] if name in STAGE else [stage for stage in STAGES if stage.slot == name]
     needs = [need for stage in stages for need in stage.needs]
-    return max(need.moments(0)[-1] + reach(need.name) for need in needs)
+    return max(last_seen(need.name, need.moments(t)[-1]) for need in needs)
 
 
 def kept_order(moments: int, views: str = "a") -> list[tuple[Stage, int]]:
@@ -251,4 +276,8 @@ def kept_order(moments: int, views: str = "a") -> list[tuple[Stage, int]]:
     every = [
         (stage, t) for stage in STAGES if stage.kept and stage.view in views for t in stage.moments(moments)
     ]
-    return sorted(every, key=lambda each: min(each[1] + reach(each[0].name), moments - 1))
+    # the first moments see further than others
+    reach = {(stage.name, t): last_seen(stage.name, t) - t for stage in STAGES for t in range(_FIRST + 1)}
+    return sorted(
+        every, key=lambda each: min(each[1] + reach[each[0].name, min(each[1], _FIRST)], moments - 1)
+    )

@@ -18,15 +18,17 @@ class Need(NamedTuple):
 
     ``name`` is that of the stage or source, or the slot that several stages share. With ``until``, it is the
     list of what all moments from ``ahead`` to ``until`` give; None for those that do not exist or that have
-    nothing.
+    nothing. The moments before ``least`` mean what that one means.
     """
 
     name: str
     ahead: int = 0
     until: int | None = None
+    least: int = 0
 
     def moments(self, t: int) -> range:
         """Those meant by the stage at moment t; some may lie outside of the clip."""
+        t = max(t, self.least)
         return range(t + self.ahead, t + (self.ahead if self.until is None else self.until) + 1)
 
 
@@ -91,7 +93,7 @@ def compute(stage: Stage, t: int, fetch: Fetch, config: Config, seconds: Seconds
 
 def _given(need: Need, t: int, fetch: Fetch) -> Any:
     if need.until is None:
-        return fetch(need.name, t + need.ahead)
+        return fetch(need.name, need.moments(t)[0])
     found = []
     for each in need.moments(t):
         try:

@@ -31,6 +31,7 @@ def ideal_rig(filmed: Rig, longest: int | None = None) -> Rig:
             frame.index,
             frame.times,
             (View(a, frame.views[0].cam_from_world), View(b, frame.views[1].cam_from_world)),
+            late=frame.late,
         )
         for frame in filmed.frames
     )

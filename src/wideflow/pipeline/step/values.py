@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from wideflow.geometry.flow_loop import FlowLoop
 
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
+_ROUND = np.float32(256)  # flows are kept to this fraction of a pixel: it halves their files
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +108,11 @@ class SteadyDepth:
 
     depth_steady: Floats
     source_steady: NDArray[np.uint8]
+
+
+def rounded(values: NDArray[Any]) -> Floats:
+    """As a run keeps it, so that a step computed in memory and one that was resumed have the same bits."""
+    return (np.rint(values * _ROUND) / _ROUND).astype(np.float32)
 
 
 def _floats(picture: NDArray[np.uint8]) -> Floats:

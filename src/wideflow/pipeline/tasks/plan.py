@@ -50,7 +50,7 @@ class Plan:
         Cameras as they may have filmed instead, each one standard deviation from ``filmed`` in a direction
         of its own; frames as there.
     late : tuple of float
-        Seconds by which B's picture of each moment was taken later than A's; none if that is not known.
+        Seconds by which B's picture of each moment was taken later than A's, where nothing minds that.
     keep : tuple of str
         Arrays to store beside those of every result.
     voice : Voice, optional
@@ -204,5 +204,6 @@ def _lens(rig: Rig, i: int) -> list[object]:
 
 def _view(rig: Rig, t: int) -> list[object]:
     """Everything about both cameras at a moment."""
-    views: tuple[View, View] = rig.frames[t].views
-    return [view.cam_from_world for view in views] + [_lens(rig, 0), _lens(rig, 1)]
+    frame = rig.frames[t]
+    poses = [view.cam_from_world for view in frame.views]
+    return [*poses, _lens(rig, 0), _lens(rig, 1), frame.times, frame.late]
