@@ -65,7 +65,7 @@ def moved_picture(picture: Floats, back: Floats) -> Floats:
 
 
 def value_at(field: Floats, places: NDArray[np.floating]) -> Floats:
-    """A field (H, W) or (H, W, n) at places (..., 2): between pixels, but not across the edge of a thing."""
+    """A field (H, W) or (H, W, n) at places (h, w, 2): between pixels, but not across the edge of a thing."""
     x, y = (np.clip(np.nan_to_num(places[..., i]), 0, field.shape[1 - i] - 1) for i in (0, 1))
     nearest = field[np.rint(y).astype(np.intp), np.rint(x).astype(np.intp)]
     if field.ndim == 2:
