@@ -214,7 +214,7 @@ TILES: dict[str, tuple[str, Draw]] = {
     "usd": ("points | velocities", draw_usd),
     "tracks": ("tracks.npz", draw_tracks),
     "gltf": ("mesh | its surface", draw_gltf),
-    "usd_mesh": ("the same, coloured", draw_usd_mesh),
+    "usd_mesh": ("mesh, coloured", draw_usd_mesh),
     "rerun": (f"points, arrows ({LONGER} times as long)", draw_rerun),
     "mp4": ("a picture of the orbit", lambda path, _: video_picture(path, 0.2)),
     "gif": ("another of it, smaller", lambda path, _: video_picture(path, 0.7)),

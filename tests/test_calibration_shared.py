@@ -9,6 +9,7 @@ import pytest
 from shared_data import shared
 from wideflow import Video, calibrate
 from wideflow.cli import main
+from wideflow.config import CalibrateConfig
 from wideflow.geometry import baseline
 from wideflow.sync import pair_frames
 
@@ -18,7 +19,7 @@ def test_an_ordinary_scene_with_movers_is_solved_from_its_two_files() -> None:
     truth = json.loads((folder / "truth.json").read_text())
     a, b = Video(folder / "a.mp4"), Video(folder / "b.mp4")
     pairs = pair_frames(a.times, b.times, truth["offset_seconds"])
-    found = calibrate(a, b, pairs)
+    found = calibrate(a, b, pairs, config=CalibrateConfig(dense_moments=3, sparse_moments=8))
     partner = dict(zip(pairs.a.tolist(), pairs.b.tolist(), strict=True))
     turns, ratios = [], []
     for frame in found.rig.frames:

@@ -9,6 +9,7 @@ import pytest
 
 from wideflow.cli import main
 from wideflow.cli.demo import EXAMPLE
+from wideflow.config import load_config
 from wideflow.demo import CLIPS
 from wideflow.demo.make import SCENE, make_clips
 from wideflow.files import read_rig
@@ -43,6 +44,8 @@ def test_the_demo_finds_what_is_true(
 ) -> None:
     monkeypatch.setattr("wideflow.cli.demo._FRAMES", slice(16, 18, 1))
     monkeypatch.setattr("wideflow.cli.demo._SIZE", 240)
+    shorter = load_config(None, ("calibrate.dense_moments=3",), "default")
+    monkeypatch.setattr("wideflow.cli.demo.load_config", lambda *_: shorter)
     monkeypatch.chdir(tmp_path)
     out = Path("demo-out")
     assert main(EXAMPLE.split()[1:]) == 0

@@ -15,7 +15,7 @@ import pytest
 import room
 from wideflow.cli import main
 from wideflow.evidence import Glimpse
-from wideflow.evidence.planes import Patches, find_planes
+from wideflow.evidence.planes import Patches, find_pixel_planes
 from wideflow.files import (
     ColmapImage,
     ColmapModel,
@@ -215,12 +215,12 @@ def test_a_slanted_plane_is_found_with_its_slope() -> None:
         drawn = cv2.warpPerspective(here.grey, H + np.outer(e, plane), SIZE, flags=cv2.INTER_CUBIC)
         others.append(Glimpse(drawn, there))
     start = np.stack([1.06 * inverse, np.zeros_like(inverse), np.zeros_like(inverse)], axis=-1)
-    found = find_planes(here, others, start, (0.05, 0.5), Patches(rounds=4))
+    found = find_pixel_planes(here, others, start, (0.05, 0.5), Patches(rounds=4))
     inner = np.s_[12:-12, 16:-16]
     assert np.median(np.abs(found.inverse / inverse - 1)[inner]) < 0.002
     assert np.median(found.planes[inner][..., 1]) == pytest.approx(0.0006, abs=0.00012)
     assert np.median(found.planes[inner][..., 2]) == pytest.approx(-0.0009, abs=0.00012)
-    again = find_planes(here, others, start, (0.05, 0.5), Patches(rounds=4))
+    again = find_pixel_planes(here, others, start, (0.05, 0.5), Patches(rounds=4))
     np.testing.assert_array_equal(found.planes, again.planes)
 
 

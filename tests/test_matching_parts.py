@@ -13,7 +13,7 @@ from wideflow.descriptors.daisy import Pattern, describe, gradient_maps
 from wideflow.descriptors.distance import BINS, daisy_distance
 from wideflow.geometry import PairGeometry, forward_backward_error, fundamental_matrix, sampson_distance
 from wideflow.matching import pmbp
-from wideflow.matching.colour import ColourTransform, fit_colour_transform
+from wideflow.matching.colour import ColourTransform, fit_colour_transform, in_one_light
 from wideflow.matching.cost import IMPOSSIBLE, byte_weights, sampson, unary
 from wideflow.matching.level import build_level, colour_bytes
 from wideflow.matching.slant import Slant, fit_slant, level_frames
@@ -195,6 +195,22 @@ def test_colour_transform_survives_mismatches(seed: int) -> None:
         error = np.linalg.norm(transform(source) - np.clip(source @ matrix.T + offset, 0, 1), axis=1)
         assert error.mean() < 0.02
         assert transform.spread < 0.03
+
+
+def test_the_darker_of_two_pictures_is_brightened_and_constant_light_leaves_no_trace() -> None:
+    chance = np.random.default_rng(5)
+    first = chance.uniform(0.05, 0.9, (60, 80, 3)).astype(np.float32)
+    still, seen = np.zeros((60, 80, 2), np.float32), np.ones((60, 80), bool)
+    brighter = np.clip(1.3 * first, 0, 1)
+    one, two = in_one_light(first, brighter, still, seen, 3)
+    assert two is brighter
+    np.testing.assert_allclose(one, brighter, atol=0.03)  # blown out where the other is
+    two, one = in_one_light(brighter, first, still, seen, 3)
+    assert two is brighter
+    np.testing.assert_allclose(one, brighter, atol=0.03)
+    noisy = first + chance.normal(0, 0.02, first.shape).astype(np.float32)
+    assert in_one_light(first, noisy, still, seen, 3)[1] is noisy
+    assert in_one_light(first, brighter, still, ~seen, 3)[0] is first  # nothing tells
 
 
 def test_colour_transform_follows_a_tone_curve() -> None:

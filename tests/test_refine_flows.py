@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import cv2
 import numba
 import numpy as np
 import pytest
@@ -11,7 +12,10 @@ from hypothesis import strategies as st
 from refine_scenes import disturbed, plane_scene
 from wideflow.config import RefineConfig, load_config
 from wideflow.errors import ConfigError, InputError
+from wideflow.geometry import pixel_grid
 from wideflow.geometry.flow_loop import FlowLoop, close_loop
+from wideflow.pipeline.step.lifting import refine_step
+from wideflow.pipeline.step.values import FilledFlow, Pictures
 from wideflow.refine import refine_flows
 from wideflow.refine.driver import minimise
 
@@ -198,3 +202,30 @@ def test_what_does_not_fit_is_refused() -> None:
         replace(scene.flows, stereo_visible=np.ones((18, 24), np.uint8))
     with pytest.raises(ConfigError, match="give three"):
         RefineConfig(smoothness=(1.0, 2.0))
+
+
+def refined_optical_error(gain: float, monkeypatch: pytest.MonkeyPatch | None = None) -> float:
+    """Median error of the optical flow after refinement if the light changes by a factor until t + 1."""
+    scene = plane_scene()
+    a, b, a_next, b_next = (np.rint(255 * p).astype(np.uint8) for p in scene.pictures)
+    a_next, b_next = (np.clip(gain * p.astype(float), 0, 255).astype(np.uint8) for p in (a_next, b_next))
+    start, plain = disturbed(scene.flows, 0.3), np.eye(3, 10)
+    seen = start.stereo_visible
+    loop = start.optical + start.stereo + start.closure
+    back = cv2.remap(loop - start.stereo, pixel_grid(96, 72).astype(np.float32) - start.stereo, None, 1)
+    stereo, optical_a, optical_b, after = (
+        FilledFlow(uv.astype(np.float32), np.ones_like(seen, np.float32), ~seen, plain)
+        for uv in (start.stereo, start.optical, back, loop - start.optical)
+    )
+    if monkeypatch is not None:
+        monkeypatch.setattr("wideflow.pipeline.step.lifting.in_one_light", lambda a, b, *_: (a, b))
+    pictures = Pictures(a, b), Pictures(a_next, b_next)
+    found = refine_step(RefineConfig(), *pictures, *scene.frames, stereo, optical_a, optical_b, after)
+    return float(np.median(np.linalg.norm(found.flows.optical - scene.flows.optical, axis=2)))
+
+
+def test_light_that_changes_does_not_disturb_motion(monkeypatch: pytest.MonkeyPatch) -> None:
+    constant = refined_optical_error(1.0)
+    for gain in (1.25, 0.75):  # darker pictures have fewer grey levels
+        assert refined_optical_error(gain) < 2 * constant
+    assert refined_optical_error(1.25, monkeypatch) > 5 * constant

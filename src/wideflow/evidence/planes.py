@@ -84,7 +84,7 @@ def starting_planes(inverse: Floats) -> Floats:
     return np.stack([inverse, across, down], axis=-1).astype(np.float32)
 
 
-def find_planes(
+def find_pixel_planes(
     here: Glimpse,
     others: list[Glimpse],
     planes: Floats,

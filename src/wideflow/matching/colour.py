@@ -11,7 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+Floats = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+
 _ENOUGH = 200  # matches below which a fit says more of the mismatches than of the cameras
+_SAMPLE = 6_000  # matches that a transform is fitted to
+_SAME_LIGHT = 0.003  # median change of colour, 0..1, below which light is constant
+_BY_CHANCE = 8.0  # so many median differences over the root of their number: a median that means nothing
 _PRIOR = 1e-4  # pull towards no change, so that a picture of one colour invents no transform
 
 
@@ -72,3 +78,44 @@ def fit_colour_transform(
         spread = float(np.median(residual)) + 1e-3
         weight = 1 / (1 + (residual / spread) ** 2) ** 2
     return ColourTransform(matrix.T, spread)
+
+
+def matched_colours(first: Floats, second: Floats, flow: Floats, seen: Mask) -> tuple[Floats, Floats]:
+    """Colours (N, 3) of some of the pixels that are seen, and of what the flow leads them to."""
+    y, x = np.nonzero(seen)
+    thin = max(1, len(y) // _SAMPLE)
+    y, x = y[::thin], x[::thin]
+    there = np.rint(np.stack([x, y], axis=-1) + flow[y, x]).astype(np.int64)
+    inside = (there >= 0).all(axis=1) & (there < second.shape[1::-1]).all(axis=1)
+    return first[y[inside], x[inside]], second[there[inside, 1], there[inside, 0]]
+
+
+def in_one_light(
+    first: Floats, second: Floats, flow: Floats, seen: Mask, degree: int
+) -> tuple[Floats, Floats]:
+    """Two pictures of one camera as if light and exposure had been the same.
+
+    The darker one is brightened: what is blown out in the other is then blown out in both. The arrays
+    themselves if nothing differs, so that constant light leaves no trace.
+
+    Parameters
+    ----------
+    first, second : (H, W, 3) float32
+        RGB in 0..1.
+    flow : (H, W, 2) float32
+        From the first to the second.
+    seen : (H, W) bool
+        Where the flow can be believed.
+    degree : int
+        Of the transform.
+    """
+    before, after = matched_colours(first, second, flow, seen)
+    if not len(before):
+        return first, second
+    change = np.median(after - before, axis=0)
+    chance = _BY_CHANCE * float(np.median(np.abs(after - before))) / np.sqrt(len(before))
+    if np.abs(change).max() < max(_SAME_LIGHT, chance):
+        return first, second
+    if change.mean() > 0:
+        return fit_colour_transform(before, after, degree)(first), second
+    return first, fit_colour_transform(after, before, degree)(second)

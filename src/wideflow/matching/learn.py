@@ -8,12 +8,11 @@ from wideflow.config import MatchConfig
 from wideflow.descriptors.daisy import texture
 from wideflow.geometry import forward_backward_error
 from wideflow.geometry.planes import Planes, find_planes
-from wideflow.matching.colour import fit_colour_transform
+from wideflow.matching.colour import fit_colour_transform, matched_colours
 from wideflow.matching.level import Level
 from wideflow.matching.particles import Direction, exchange
 from wideflow.matching.slant import Slant, fit_slant
 
-_SAMPLE = 6_000  # matches that a colour transform is fitted to
 _AGREE = 2.0  # px of a level: directions that differ by less are taken for true
 _SURE = 1.0  # px of a level: and to be matches that planes are fitted to
 _PLAIN = 0.2  # texture at which a pixel tells half as much of a slanted surface
@@ -31,12 +30,8 @@ def learn(level: Level, directions: tuple[Direction, ...], config: MatchConfig) 
 def _fit_colours(level: Level, directions: tuple[Direction, ...], degree: int) -> None:
     for i, direction in enumerate(directions):
         agreed = forward_backward_error(direction.best, directions[1 - i].best) < _AGREE
-        y, x = np.nonzero(agreed)
-        thin = max(1, len(y) // _SAMPLE)
-        y, x = y[::thin], x[::thin]
-        target = np.rint(np.stack([x, y], axis=-1) + direction.best[y, x]).astype(np.int64)
-        other = level.pictures[1 - i][target[:, 1], target[:, 0]]
-        direction.transform = fit_colour_transform(level.pictures[i][y, x], other, degree)
+        own, other = matched_colours(level.pictures[i], level.pictures[1 - i], direction.best, agreed)
+        direction.transform = fit_colour_transform(own, other, degree)
 
 
 def _fit_slants(level: Level, directions: tuple[Direction, ...]) -> list[Slant]:

@@ -10,7 +10,7 @@ import numpy as np
 from wideflow.config import EvidenceConfig
 from wideflow.evidence import Glimpse, rough_depth
 from wideflow.evidence.glimpse import Floats
-from wideflow.evidence.planes import Patches, find_planes, starting_planes
+from wideflow.evidence.planes import Patches, find_pixel_planes, starting_planes
 
 _ROUGH = EvidenceConfig(most_steps=256, best_share=0.4)  # wide baselines move points by hundreds of pixels
 _FIRST = Patches()  # at half the size: windows see twice as far, in a quarter of the time
@@ -30,7 +30,7 @@ def first_look(here: Glimpse, others: list[Glimpse], near: float, far: float) ->
     inverse, _, _ = rough_depth(here, others, near, far, _ROUGH)
     small = _halved(here)
     start = cv2.resize(inverse, small.grey.shape[::-1], interpolation=cv2.INTER_LINEAR)
-    found = find_planes(
+    found = find_pixel_planes(
         small, [_halved(other) for other in others], starting_planes(start), (1 / far, 1 / near), _FIRST
     )
     planes = cv2.resize(found.planes, here.grey.shape[::-1], interpolation=cv2.INTER_LINEAR)
@@ -61,7 +61,7 @@ def second_look(
     near, far : float
         Depths to look between, world units.
     """
-    return find_planes(here, others, planes, (1 / far, 1 / near), _SECOND, theirs).planes
+    return find_pixel_planes(here, others, planes, (1 / far, 1 / near), _SECOND, theirs).planes
 
 
 def settings_used() -> tuple[EvidenceConfig, Patches, Patches]:

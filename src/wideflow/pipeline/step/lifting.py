@@ -31,7 +31,7 @@ from wideflow.lift import (
     rigid_error,
     steady_depth,
 )
-from wideflow.matching.colour import ColourTransform
+from wideflow.matching.colour import ColourTransform, fit_colour_transform, in_one_light, matched_colours
 from wideflow.matching.polish import polish_once
 from wideflow.pipeline.step.flows import Lenses
 from wideflow.pipeline.step.one_time import OneTime
@@ -58,14 +58,29 @@ def refine_step(
     late_b, view_b = moved_in_time(cameras, cameras_next, 1, 0)
     late_a, view_a = moved_in_time(cameras, cameras_next, 0, 1)
     lines = fundamental_matrix(cameras.views[0], view_b), fundamental_matrix(view_a, cameras_next.views[1])
-    as_b = ColourTransform(stereo.colours, np.inf)
-    pictures = as_b(now.a), now.b, as_b(after.a), after.b
+    (a, a_next), (b, b_next), as_b = _in_one_light(now, after, stereo, optical_a, optical_b)
+    pictures = as_b(a), b, as_b(a_next), b_next
     flows = refine_flows(pictures, lines, start, config, late=(late_b, late_a)).flows
     if config.polish:
         # stereo draws at optical flow, by less than a tenth of a pixel; with u1, all of the next moment moves
-        alone = polish_once(now.a, after.a, flows.optical)
+        alone = polish_once(a, a_next, flows.optical)
         flows = replace(flows, optical=np.where(flows.optical_visible[..., None], alone, flows.optical))
     return RefinedFlows(flows, loop_error)
+
+
+def _in_one_light(
+    now: Pictures, after: Pictures, stereo: FilledFlow, optical_a: FilledFlow, optical_b: FilledFlow
+) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats], ColourTransform]:
+    """Both pictures of A, and of B, as if exposure and lamps did not change, and A's colours as B's."""
+    degree, first_a, first_b = stereo.colours.shape[1] // 3, now.a, now.b
+    a = in_one_light(first_a, after.a, optical_a.uv, ~optical_a.occluded, degree)
+    b = in_one_light(first_b, after.b, optical_b.uv, ~optical_b.occluded, degree)
+    as_b = ColourTransform(stereo.colours, np.inf)
+    if (
+        a[0] is not first_a or b[0] is not first_b
+    ):  # they were brightened, and differ otherwise than as matched
+        as_b = fit_colour_transform(*matched_colours(a[0], b[0], stereo.uv, ~stereo.occluded), degree)
+    return a, b, as_b
 
 
 def first_loop(
