@@ -9,6 +9,7 @@ from benchmarks import (
     evidence,
     filling,
     frames,
+    light,
     match,
     one_time,
     pictures,
@@ -23,6 +24,7 @@ BENCHMARKS = {
     "match": match.main,
     "pictures": pictures.main,
     "one_time": one_time.main,  # cameras that are half a frame apart
+    "light": light.main,  # that changes while they film
     "evidence": evidence.main,
     "depth": depth.main,
     "filling": filling.main,
