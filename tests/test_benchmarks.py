@@ -81,6 +81,10 @@ def test_speed_and_memory(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     frames.main()
     told = rows(capsys.readouterr().out)
     assert {row[1] for row in told if row[0] == "96x54"} >= set(frames.CLOCKS)
+    moved = {row[1]: float(row[5]) for row in told if row[1] in frames.CLOCKS}
+    assert moved["refine"] > moved["match optical_a"] > 0
+    page = frames.PAGE.read_text(encoding="utf-8")
+    assert {size for size, _ in frames.published(page)} == {"480x270", "960x540", "1920x1080"}
 
 
 @pytest.fixture(scope="module")
