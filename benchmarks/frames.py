@@ -42,7 +42,7 @@ PAPER = {
 # four pictures are at hand: there is nothing to read, and nothing of other moments
 _NOT_HERE = ("read", "evidence", "steady")
 CLOCKS = tuple(dict.fromkeys(stage.clock for stage in STAGES if stage.clock not in _NOT_HERE))
-HEAD = "| size | stage | seconds | time / DeepFlow | published | MB | paper / ours |\n|---|---|---|---|---|---|---|"
+COLUMNS = ("size", "stage", "seconds", "time / DeepFlow", "published", "MB", "paper / ours")
 PAGE = Path(__file__).parents[1] / "docs" / "evaluation.md"
 _ROW = re.compile(r"^\| (\d+x\d+) \| ([a-z_ ]+) \| [\d.]+ \| ([\d.]+) \|", re.MULTILINE)
 _SLOWER = 1.15  # times the published figure: machines are noisy
@@ -51,7 +51,7 @@ _RUNS = 2
 
 def main() -> None:
     """Print a row per size and stage, and one per size for the whole step with its memory and error."""
-    print(HEAD)
+    print(f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|")
     totals, slower, before = [], [], published(PAGE.read_text(encoding="utf-8"))
     for size in SIZES:
         name = "x".join(map(str, size))
@@ -70,7 +70,7 @@ def main() -> None:
             if then is not None and time > _SLOWER * then:
                 slower.append(f"{stage} at {name}: {time:.2f} instead of {then:.2f}")
             told = f"{seconds[stage]:.2f} | {time:.2f} | {'' if then is None else then}"
-            print(f"| {name} | {stage} | {told} | {found['megabytes'][stage]:.0f} | {ratio} |", flush=True)
+            print(f"| {name} | {stage} | {told} | {found['megabytes'][stage]:.1f} | {ratio} |", flush=True)
         whole = sum(seconds.values())
         memory, wrong = f"{found['gigabytes']:.2f}", f"{found['bad3']:.1f} %"
         totals.append(f"| {name} | {whole:.1f} | {whole / unit:.1f} | {memory} | {wrong} |")
