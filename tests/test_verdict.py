@@ -81,6 +81,9 @@ def test_sync_in_words() -> None:
     late = sync_finding({**good, "pair_error_mean": 0.015})
     assert late.grade == "weak"
     assert "60 frames" in late.remedy
+    minded = sync_finding({**good, "pair_error_mean": 0.015, "one_time": True})
+    assert minded.grade == "good"
+    assert "15 ms apart on average, over which B's were moved to the times of A's" in minded.sentence
     given = sync_finding({"offset_seconds": 0.2, "method": "given", "confidence": 1.0})
     assert given.sentence == "Synchronised as you said: B started 0.200 s after A."
 

@@ -84,7 +84,10 @@ def sync_finding(sync: dict[str, Any]) -> Finding:
     when = f"{who} {abs(offset):.3f} s after {'A' if offset >= 0 else 'B'}"
     method, confidence = str(sync.get("method", "")), _number(sync, "confidence")
     gap = _number(sync, "pair_error_mean")
+    minded = bool(sync.get("one_time"))
     apart = f"; the frames of a pair are {1000 * gap:.0f} ms apart on average" if gap is not None else ""
+    if minded and gap is not None and gap > _LATE:
+        apart += ", over which B's were moved to the times of A's"
     if method == "given":
         found, sure = f"Synchronised as you said: {when}{apart}.", True
     else:
@@ -99,7 +102,7 @@ def sync_finding(sync: dict[str, Any]) -> Finding:
             "where both phones see and hear it."
         )
         return Finding(topic, "weak" if (confidence or 0) >= _POOR_SYNC else "poor", found, remedy)
-    if gap is not None and gap > _LATE:
+    if gap is not None and gap > _LATE and not minded:
         remedy = "What moves fast is a little off. Film at 60 frames per second to halve the gap."
         return Finding(topic, "weak", found, remedy)
     return Finding(topic, "good", found)

@@ -43,7 +43,7 @@ def make_plan(job: Job, progress: Progress, claim: Claim | None = None) -> tuple
     clips = Clips.of(job, progress, claim)
     sync, sync_key = clips.synchronised()
     pairs = choose_pairs(sync.pairs, job.frames, str(job.a))
-    described = described_sync(sync, pairs)
+    described = {**described_sync(sync, pairs), "one_time": job.config.sync.one_time}
     when = sync_finding(described)
     if not job.anyway:
         require_trust([when])
