@@ -66,8 +66,12 @@ SLOW_TESTS = {
 # files whose tests share something expensive, which each worker would make anew
 TOGETHER = (
     "test_check.py",
+    "test_depth.py",
+    "test_evaluate_cli.py",
     "test_evidence.py",
     "test_frames.py",
+    "test_run.py",
+    "test_synth.py",
     "test_synth_video.py",
     "test_views.py",
 )
