@@ -8,11 +8,13 @@ from scipy.spatial.transform import Rotation
 
 from wideflow.calibration.sightings.keys import Keys, number_poses, stands_still
 from wideflow.calibration.sightings.tracks import Tracks, join_tracks
+from wideflow.calibration.solution import other_lenses
 from wideflow.calibration.solving.bundle import Bundle, adjust, deviations, joined, parted, resect, residuals
 from wideflow.calibration.solving.lens import LensPrior
 from wideflow.calibration.solving.moments import solve_moments
 from wideflow.calibration.solving.spread import left_out
 from wideflow.calibration.solving.world import build_world
+from wideflow.config import CalibrateConfig
 
 SIZE = (640, 360)
 LENS = np.array([[np.log(600.0), 322, 175, -0.05], [np.log(570.0), 317, 184, 0.02]])
@@ -213,6 +215,30 @@ def test_one_world_is_what_stands_still(moving: float) -> None:
     spread = np.std([other.lenses[:, 0] for other in others], axis=0) * np.sqrt(7)
     assert (spread < 0.05).all()
     assert (np.abs(world.bundle.lenses[:, 0] - LENS[:, 0]) < 6 * spread).all()
+
+
+def test_a_world_of_wrong_lenses_gives_way_to_one_in_which_more_stands_still(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("wideflow.calibration.solution._OTHER_LENSES", (0.8,))  # others take as long
+    matches, tracks, keys, _, _ = filmed(0.3, 0.12)
+    prior, settings = unknown_lenses(), CalibrateConfig()
+    mean, spread = LENS.copy(), prior.spread.copy()
+    mean[:, 0] += np.log(1.25)
+    spread[:, 0] = 1e-4
+    held = replace(prior, mean=mean, spread=spread)
+    wrong = solve_moments(matches, held)
+    assert wrong is not None
+    world = build_world(tracks, wrong, keys, held, 0)
+    assert world is not None
+    assert np.exp(world.bundle.lenses[:, 0] - LENS[:, 0]) == pytest.approx([1.25, 1.25], rel=0.01)
+    other = other_lenses(world, matches, tracks, wrong, keys, prior, settings)
+    assert np.count_nonzero(other.bundle.weight) > 1.02 * np.count_nonzero(world.bundle.weight)
+    assert np.exp(other.bundle.lenses[:, 0]) == pytest.approx(np.exp(LENS[:, 0]), rel=0.02)
+    # from there nothing better is found, and known lenses are not asked
+    assert other_lenses(other, matches, tracks, wrong, keys, prior, settings) is other
+    known = replace(prior, spread=np.zeros_like(prior.spread))
+    assert other_lenses(world, matches, tracks, wrong, keys, known, settings) is world
 
 
 def test_moments_without_geometry_give_nothing() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -35,6 +35,11 @@ from wideflow.video.read import Video
 from wideflow.video.state import video_state
 
 Ints = NDArray[np.int64]
+
+_DOUBTED = 0.65  # share of the area that agrees with one world below which others are tried
+_OTHER_LENSES = (0.8, 0.9, 1.1, 1.25)  # times the focal lengths that pairs of pictures tell
+_HELD = 0.02  # standard deviation of their logarithm, so that pairs stay with them
+_MORE = 1.02  # times as many sightings must stand still in another world
 
 
 class Pairs(Protocol):
@@ -110,6 +115,9 @@ def calibrate(
     moments = _solved(together, prior)
     report(75, 100, "one world of what stands still")
     world = _world(tracks, moments, keys, prior, settings)
+    if world.support < _DOUBTED:
+        report(77, 100, "other lenses to begin with")
+        world = other_lenses(world, together, tracks, moments, keys, prior, settings)
     places = place_frames(
         videos,
         frames,
@@ -192,6 +200,33 @@ def _world(
             "film with more still background in both pictures, more slowly, with less blur",
         )
     return world
+
+
+def other_lenses(
+    world: World,
+    matches: dict[int, Pixels],
+    tracks: Tracks,
+    moments: Moments,
+    keys: Keys,
+    prior: LensPrior,
+    settings: CalibrateConfig,
+) -> World:
+    """The world in which most stands still, of those that begin with other lenses.
+
+    Pairs of pictures tell lenses roughly. From a wrong one, much that stands still seems to move, is left
+    out, and what remains confirms the lens.
+    """
+    best, most = world, _MORE * float(np.count_nonzero(world.bundle.weight))
+    unknown = prior.spread[:, 0] > 0
+    for factor in _OTHER_LENSES if unknown.any() else ():
+        mean, spread = prior.mean.copy(), prior.spread.copy()
+        mean[unknown, 0] = moments.lenses[unknown, 0] + np.log(factor)
+        spread[unknown, 0] = _HELD
+        held = solve_moments(matches, replace(prior, mean=mean, spread=spread))
+        other = None if held is None else build_world(tracks, held, keys, prior, settings.seed)
+        if other is not None and np.count_nonzero(other.bundle.weight) > most:
+            best, most = other, float(np.count_nonzero(other.bundle.weight))
+    return best
 
 
 def _steps(report: Progress, frames: tuple[Ints, Ints], start: int, stop: int) -> Callable[[], None]:
