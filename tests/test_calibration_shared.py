@@ -13,13 +13,20 @@ from wideflow.config import CalibrateConfig
 from wideflow.geometry import baseline
 from wideflow.sync import pair_frames
 
+QUICK = CalibrateConfig(dense_moments=3, sparse_moments=8)
+
+
+@pytest.fixture(autouse=True)
+def _fewer_lenses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wideflow.calibration.solution._OTHER_LENSES", (0.9,))  # the others take as long
+
 
 def test_an_ordinary_scene_with_movers_is_solved_from_its_two_files() -> None:
     folder = shared("handheld/clip20")
     truth = json.loads((folder / "truth.json").read_text())
     a, b = Video(folder / "a.mp4"), Video(folder / "b.mp4")
     pairs = pair_frames(a.times, b.times, truth["offset_seconds"])
-    found = calibrate(a, b, pairs, config=CalibrateConfig(dense_moments=3, sparse_moments=8))
+    found = calibrate(a, b, pairs, config=QUICK)
     partner = dict(zip(pairs.a.tolist(), pairs.b.tolist(), strict=True))
     turns, ratios = [], []
     for frame in found.rig.frames:
@@ -43,7 +50,8 @@ def test_a_rig_too_narrow_to_tell_is_not_believed() -> None:
     folder = shared("real/street")
     a, b = Video(folder / "a.mp4"), Video(folder / "b.mp4")
     pairs = pair_frames(a.times, b.times, 0.3)
-    found = calibrate(a, b, type(pairs)(pairs.a[:24], pairs.b[:24], pairs.error[:24]))
+    few = type(pairs)(pairs.a[:24], pairs.b[:24], pairs.error[:24])
+    found = calibrate(a, b, few, config=QUICK)
     assert any(doubt.grade == "poor" for doubt in found.report.doubts)
     assert all(0.35 < focal / 480 < 1.6 for focal in found.report.focal_lengths)  # never far from a phone's
 
@@ -71,7 +79,7 @@ def test_real_rigs_that_cannot_be_calibrated_are_refused_with_a_reason(
     options = [str(folder / word) if word.endswith(".json") else word for word in given]
     frames = ["--frames", "0:24"] if place == "real/street" else []
     videos = [str(folder / name) for name in clips]
-    shorter = ["--set", "calibrate.dense_moments=3"]
+    shorter = ["--set", "calibrate.dense_moments=3", "--set", "calibrate.sparse_moments=8"]
     assert main(["run", *videos, "-o", str(tmp_path / "out"), *options, *frames, *shorter, "-q"]) == 2
     told = capsys.readouterr().err
     assert told.count("\n") <= 2

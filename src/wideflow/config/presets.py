@@ -15,6 +15,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         }
     },
     "paper": {
+        "sync": {"one_time": False},
         "evidence": {"views": 0},
         "match": {
             "descriptor_radius": 10.0,
