@@ -171,6 +171,9 @@ def test_other_settings_compute_only_what_depends_on_them(
     changed = replace(filled, match=replace(base.match, seed=7))
     assert run(changed)[0] == ["evidence", "fill", "lift", "match", "meet", "refine", "steady"]
     assert list((out / "work/calibration").iterdir()) == calibrated  # chance of its own
+    apart = replace(changed, sync=replace(base.sync, one_time=False))
+    assert "match" not in run(apart)[0]  # these cameras see one moment
+    assert list((out / "work/calibration").iterdir()) == calibrated
 
 
 def test_uncertain_cameras_lower_confidence_and_compute_only_depth_anew(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from wideflow.calibration import Calibration, check_rig, fit_rig
 from wideflow.check import check_clips
+from wideflow.config import SyncConfig
 from wideflow.files.fingerprint import content_hash, fingerprint
 from wideflow.files.rig import rig_from_bytes, rig_to_bytes
 from wideflow.pipeline.before.dense_calibration import calibrate
@@ -71,7 +72,9 @@ class Clips:
     def synchronised(self) -> tuple[Sync, str]:
         """When: their synchronisation, and its key."""
         job = self.job
-        key = fingerprint(made_by(["sync"]), self.contents, job.fps, job.config.sync, job.offset)
+        # what becomes of pictures that are apart is no matter of when they were taken
+        settings = replace(job.config.sync, one_time=SyncConfig().one_time)
+        key = fingerprint(made_by(["sync"]), self.contents, job.fps, settings, job.offset)
 
         def compute() -> dict[str, Any]:
             return sync_fields(synchronise(*self.videos, job.config.sync, job.offset, self._told("when")))

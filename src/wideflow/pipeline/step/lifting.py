@@ -76,9 +76,8 @@ def _in_one_light(
     a = in_one_light(first_a, after.a, optical_a.uv, ~optical_a.occluded, degree)
     b = in_one_light(first_b, after.b, optical_b.uv, ~optical_b.occluded, degree)
     as_b = ColourTransform(stereo.colours, np.inf)
-    if (
-        a[0] is not first_a or b[0] is not first_b
-    ):  # they were brightened, and differ otherwise than as matched
+    # one that was brightened differs from the other camera's otherwise than as matched
+    if a[0] is not first_a or b[0] is not first_b:
         as_b = fit_colour_transform(*matched_colours(a[0], b[0], stereo.uv, ~stereo.occluded), degree)
     return a, b, as_b
 
