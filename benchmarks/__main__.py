@@ -14,6 +14,7 @@ from benchmarks import (
     one_time,
     pictures,
     refine,
+    rolling,
     safety,
     sync,
     tracks,
@@ -24,6 +25,7 @@ BENCHMARKS = {
     "match": match.main,
     "pictures": pictures.main,
     "one_time": one_time.main,  # cameras that are half a frame apart
+    "rolling": rolling.main,  # shutters
     "light": light.main,  # that changes while they film
     "evidence": evidence.main,
     "depth": depth.main,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.config import Config
-from wideflow.evaluate.video.sampling import nearest, same_pixels
+from wideflow.evaluate.sampling import nearest, same_pixels
 from wideflow.handheld.clip import Clip, find_clips
 from wideflow.lift import BOTH_NOW, rigid_error, static_tells
 from wideflow.pipeline.before.prepare import make_plan

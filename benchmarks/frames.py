@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.yardstick import deepflow_seconds
-from wideflow.evaluate.run_stages import StageResult
 from wideflow.evaluate.score_sample import score_sample
+from wideflow.evaluate.stage_result import StageResult
 from wideflow.handheld import read_handheld
 from wideflow.pipeline.step.in_memory import StagesInMemory
 from wideflow.pipeline.step.order import STAGES, kept_order

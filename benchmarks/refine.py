@@ -20,7 +20,8 @@ from benchmarks.yardstick import deepflow_seconds
 from wideflow.config import Config, load_config
 from wideflow.evaluate.datasets.handheld import handheld_step
 from wideflow.evaluate.metrics import depth_scores, flow_scores, motion_scores
-from wideflow.evaluate.run_stages import StageResult, step_in_memory, step_results
+from wideflow.evaluate.run_stages import step_in_memory, step_results
+from wideflow.evaluate.stage_result import StageResult
 from wideflow.geometry.flow_loop import FlowLoop
 from wideflow.handheld import HandheldScene, read_handheld
 from wideflow.lift import lift_flows

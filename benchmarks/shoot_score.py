@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from wideflow.evaluate.sampling import nearest, same_pixels
 from wideflow.evaluate.video.cameras import score_cameras
-from wideflow.evaluate.video.sampling import nearest, same_pixels
 from wideflow.files import read_rig
 from wideflow.handheld import Clip, read_clip, read_truth
 from wideflow.storage.result import Result

@@ -18,7 +18,8 @@ from result_scenes import perfect_result
 from wideflow.evaluate import run_dataset
 from wideflow.evaluate.datasets.sample import Sample
 from wideflow.evaluate.experiments import ablation, contamination, failures, initialisation, sequence
-from wideflow.evaluate.run_stages import MEASURED, StageResult
+from wideflow.evaluate.run_stages import MEASURED
+from wideflow.evaluate.stage_result import StageResult
 from wideflow.evaluate.video import track
 from wideflow.evaluate.video.found import Nothing
 from wideflow.files import write_flow

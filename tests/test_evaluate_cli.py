@@ -24,8 +24,9 @@ from wideflow.evaluate.datasets.sample import Sample
 from wideflow.evaluate.experiments import ablation, contamination, failures, sequence
 from wideflow.evaluate.experiments import initialisation as start
 from wideflow.evaluate.experiments.contamination import Contamination
-from wideflow.evaluate.run_stages import MEASURED, StageResult, run_stages
+from wideflow.evaluate.run_stages import MEASURED, run_stages
 from wideflow.evaluate.score_sample import score_sample
+from wideflow.evaluate.stage_result import StageResult
 from wideflow.files import write_flow, write_image
 from wideflow.synth import SynthConfig, render
 from wideflow.synth.suite import suite

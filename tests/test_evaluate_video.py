@@ -13,8 +13,8 @@ from video_scenes import BOX_PART, HEIGHT, HIDDEN, WIDTH, K, truth, view, write_
 from wideflow.cli import main
 from wideflow.config import Config
 from wideflow.errors import FileError
+from wideflow.evaluate.sampling import depth_at, same_pixels
 from wideflow.evaluate.video import evaluate_video
-from wideflow.evaluate.video.sampling import depth_at, same_pixels
 from wideflow.evaluate.video.track import default_frames
 from wideflow.files import write_rig
 from wideflow.geometry import ideal_camera, pixel_grid

@@ -17,6 +17,7 @@ from wideflow.calibration.sightings.tracks import Tracks
 from wideflow.calibration.solving.bundle import NOISE, adjust, joined, residuals
 from wideflow.calibration.solving.lens import LensPrior
 from wideflow.calibration.solving.moments import solve_moments
+from wideflow.calibration.solving.readout import Settled
 from wideflow.calibration.solving.world import World
 from wideflow.geometry import (
     fundamental_matrix,
@@ -65,9 +66,7 @@ class Agreement:
 def measure(
     rig: Rig,
     others: tuple[Rig, ...],
-    world: World,
-    tracks: Tracks,
-    matches: dict[int, Pixels],
+    settled: Settled,
     keys: Keys,
     late: Floats,
     prior: LensPrior,
@@ -76,9 +75,10 @@ def measure(
 ) -> CalibrationReport:
     """All figures of a calibration and the doubts that follow from them.
 
-    ``matches`` have B's pixels at the time of A's pictures, which at key moments is ``late`` (K,) seconds
+    B's pixels of the matches are at the time of A's pictures, which at key moments is ``late`` (K,) seconds
     before B's own.
     """
+    world, tracks, matches, readout = settled.world, settled.tracks, settled.matches, settled.readout
     unit = max(map(max, prior.sizes)) / 640
     off = residuals(world.bundle)[world.bundle.weight > 0]
     agreement = _agreement(rig, matches, keys, late, unit)
@@ -117,6 +117,8 @@ def measure(
         halves=_halves(world, tracks, keys, prior),
         lens_off=_lens_off(world, prior),
         flat=_flatness(matches, unit),
+        readout=readout.seconds,
+        readout_spread=readout.spread,
     )
     return replace(report, doubts=doubts_about(report, (max(prior.sizes[0]), max(prior.sizes[1]))))
 

@@ -78,6 +78,9 @@ class CalibrationReport:
         Relative difference between focal lengths given and those that the videos would rather have.
     flat : float
         Share of the matches of a moment that one plane explains.
+    readout, readout_spread : (float, float)
+        Seconds from the first row to the last of a rolling shutter, and their standard deviation: 0 of one
+        that a lens file gives, NaN where nothing tells.
     scale : str
         "unknown", or where it comes from.
     scale_error : float
@@ -111,6 +114,8 @@ class CalibrationReport:
     halves: float = float("nan")
     lens_off: float = float("nan")
     flat: float = float("nan")
+    readout: tuple[float, float] = (0.0, 0.0)
+    readout_spread: tuple[float, float] = (float("nan"), float("nan"))
     scale: str = "unknown"
     scale_error: float = float("nan")
     scale_means: str = ""

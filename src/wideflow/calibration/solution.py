@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from wideflow.calibration.figures import measure
 from wideflow.calibration.poses import scaled, smoothed, with_mean_baseline
 from wideflow.calibration.report import CalibrationReport
+from wideflow.calibration.sightings.crossing import find_crossings
 from wideflow.calibration.sightings.keyframes import choose_keyframes, motion_of_both
 from wideflow.calibration.sightings.keys import Keys, number_poses, read_keys
 from wideflow.calibration.sightings.matches import Matcher, Pixels, follow_matches, match_moments
@@ -20,6 +21,7 @@ from wideflow.calibration.sightings.tracks import Tracks
 from wideflow.calibration.solving.lens import LensPrior, first_lenses
 from wideflow.calibration.solving.moments import Moments, solve_moments
 from wideflow.calibration.solving.placing import place_frames, rig_of
+from wideflow.calibration.solving.readout import settle_readouts
 from wideflow.calibration.solving.spread import alternative_rigs
 from wideflow.calibration.solving.world import World, build_world
 from wideflow.config import CalibrateConfig
@@ -112,12 +114,15 @@ def calibrate(
     matches, together = match_moments(videos, keys, late, settings, matcher, kept, _part(report, 10, 60))
     keys, tracks = follow_matches(videos, frames, keys, matches, settings, _part(report, 60, 70))
     report(70, 100, "the two cameras at each moment")
-    moments = _solved(together, prior)
-    report(75, 100, "one world of what stands still")
-    world = _world(tracks, moments, keys, prior, settings)
-    if world.support < _DOUBTED:
-        report(77, 100, "other lenses to begin with")
-        world = other_lenses(world, together, tracks, moments, keys, prior, settings)
+    settled = settle_readouts(
+        tracks,
+        together,
+        prior,
+        [c for c in (0, 1) if settings.readout and not keys.static[c] and not videos[c].turned],
+        lambda: find_crossings(videos, keys, tracks, _part(report, 70, 73)),
+        lambda tracks, matches: _world(tracks, matches, keys, prior, settings),
+    )
+    world, readouts = settled.world, settled.readout.seconds
     places = place_frames(
         videos,
         frames,
@@ -125,11 +130,12 @@ def calibrate(
         tracks,
         world,
         prior,
+        readouts,
         settings.followed,
         settings.size,
         _steps(report, frames, 80, 95),
     )
-    cameras = tuple(prior.camera(c, world.bundle.lenses[c]) for c in (0, 1))
+    cameras = [replace(prior.camera(c, world.bundle.lenses[c]), readout=readouts[c]) for c in (0, 1)]
     rig = rig_of(places, (cameras[0], cameras[1]), videos, frames)
     if rig is None:
         raise CalibrationError(
@@ -138,7 +144,7 @@ def calibrate(
             "film with more overlap and more texture that stands still",
         )
     report(95, 100, "how sure that is")
-    others = alternative_rigs(rig, world, tracks, keys, prior, frames)
+    others = alternative_rigs(rig, world, settled.tracks, keys, prior, frames)
     unit = 1 / float(np.mean([baseline(*frame.views) for frame in rig.frames]))
     rig = smoothed(with_mean_baseline(rig), settings.smoothing)
     others = tuple(scaled(other, unit) for other in others)
@@ -146,9 +152,7 @@ def calibrate(
     figures = measure(
         rig,
         others,
-        world,
-        tracks,
-        together,
+        settled,
         keys,
         late,
         prior,
@@ -167,7 +171,7 @@ def _key(
     dense: bool,
 ) -> str:
     values = {name: value for name, value in asdict(settings).items() if name != "smoothing"}
-    lenses = [None if lens is None else [lens.K, lens.distortion] for lens in prior.given]
+    lenses = [None if lens is None else [lens.K, lens.distortion, lens.readout] for lens in prior.given]
     return fingerprint(
         video_state(videos), made_by(["calibration"]), values, dense, lenses, prior.mean, *frames
     )
@@ -178,7 +182,10 @@ def _part(report: Progress, start: int, stop: int) -> Progress:
     return lambda done, total, text: report(start + (stop - start) * done // max(total, 1), 100, text)
 
 
-def _solved(matches: dict[int, Pixels], prior: LensPrior) -> Moments:
+def _world(
+    tracks: Tracks, matches: dict[int, Pixels], keys: Keys, prior: LensPrior, settings: CalibrateConfig
+) -> World:
+    """The cameras at each moment, then one world of what stands still."""
     moments = solve_moments(matches, prior)
     if moments is None or not moments.poses:
         raise CalibrationError(
@@ -186,12 +193,6 @@ def _solved(matches: dict[int, Pixels], prior: LensPrior) -> Moments:
             f"no geometry explains the matches of any of {len(matches)} moments",
             "film from places farther apart but with more overlap, and check the offset and the lenses given",
         )
-    return moments
-
-
-def _world(
-    tracks: Tracks, moments: Moments, keys: Keys, prior: LensPrior, settings: CalibrateConfig
-) -> World:
     world = build_world(tracks, moments, keys, prior, settings.seed)
     if world is None:
         raise CalibrationError(
@@ -199,7 +200,9 @@ def _world(
             "too little of what both cameras see stands still, or points cannot be followed",
             "film with more still background in both pictures, more slowly, with less blur",
         )
-    return world
+    if world.support >= _DOUBTED:
+        return world
+    return other_lenses(world, matches, tracks, moments, keys, prior, settings)
 
 
 def other_lenses(

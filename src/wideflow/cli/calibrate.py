@@ -170,7 +170,7 @@ def _check_output(path: Path) -> None:
 
 
 def _summary(out: Path, found: Calibration) -> str:
-    from wideflow.verdict.judge import scale_words
+    from wideflow.verdict.judge import rolling_words, scale_words
 
     report = found.report
     angle = sorted(report.axis_angle)[len(report.axis_angle) // 2]
@@ -181,5 +181,6 @@ def _summary(out: Path, found: Calibration) -> str:
         f"{known}{report.inliers_across:.0f} points seen by both; "
         f"focal lengths {report.focal_lengths[0]:.0f} px ({report.intrinsics_source[0]}) and "
         f"{report.focal_lengths[1]:.0f} px ({report.intrinsics_source[1]}); "
+        f"{rolling_words(report.as_dict(), 'rows are exposed over {}; ')}"
         f"scale: {scale_words(report.as_dict())}"
     )

@@ -16,6 +16,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "paper": {
         "sync": {"one_time": False},
+        "calibrate": {"readout": False},
         "evidence": {"views": 0},
         "match": {
             "descriptor_radius": 10.0,

@@ -257,6 +257,7 @@ class CalibrateConfig(Stage):
     followed: int = setting(
         800, "points of a key frame that are followed into the frames between", minimum=20
     )
+    readout: bool = setting(True, "look for the read-out of a rolling shutter that no lens file tells")
     smoothing: float = setting(
         0.0,
         "standard deviation over which poses are averaged; 0 leaves them as measured",

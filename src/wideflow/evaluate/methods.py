@@ -16,7 +16,8 @@ from wideflow.config import Config
 from wideflow.errors import FileError, InputError
 from wideflow.evaluate.datasets.sample import Field, Picture, Sample, require_folder
 from wideflow.evaluate.rectify import rectify
-from wideflow.evaluate.run_stages import StageResult, run_stages
+from wideflow.evaluate.run_stages import run_stages
+from wideflow.evaluate.stage_result import StageResult
 from wideflow.files import read_flow
 from wideflow.files.disk import AnyPath
 from wideflow.geometry import pixel_grid

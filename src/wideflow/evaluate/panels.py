@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.evaluate.datasets.sample import Field, Sample
-from wideflow.evaluate.run_stages import StageResult
+from wideflow.evaluate.stage_result import StageResult
 from wideflow.report.colours import depth_colours, flow_colours
 
 _WIDTH = 480  # px of one panel at most

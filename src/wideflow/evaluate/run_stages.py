@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from wideflow.config import Config
 from wideflow.errors import InputError
 from wideflow.evaluate.datasets.sample import Field, Mask, Sample
+from wideflow.evaluate.rolled import as_rolled, rolls
+from wideflow.evaluate.stage_result import StageResult
 from wideflow.lift import lift_flows
 from wideflow.pipeline.step.flows import fill_flow, fill_pair, find_hidden, match_film, match_pair
 from wideflow.pipeline.step.in_memory import StagesInMemory
@@ -20,32 +20,6 @@ from wideflow.types import SceneFlow
 
 MEASURED = ("match", "fill", "refine")
 _LOOP = (("stereo", 0), ("optical_a", 0), ("optical_b", 0), ("stereo", 1))  # flows, and their moments
-
-
-@dataclass(frozen=True, eq=False)
-class StageResult:
-    """What one stage leaves.
-
-    Attributes
-    ----------
-    stage : str
-    stereo, optical, loop : (H, W, 2) float32, optional
-        Flow of every pixel of A to B at t, to A and to B at t + 1, px.
-    depth, motion : (H, W) and (H, W, 3) float32, optional
-    occluded : (H, W) bool, optional
-        What the method believes to be hidden in the second picture of the pair, or in B at t.
-    seconds : float
-        That the method took to here; what is computed only to be measured does not count.
-    """
-
-    stage: str
-    stereo: Field | None = None
-    optical: Field | None = None
-    loop: Field | None = None
-    depth: Field | None = None
-    motion: Field | None = None
-    occluded: Mask | None = None
-    seconds: float = 0.0
 
 
 def run_stages(
@@ -68,6 +42,8 @@ def run_stages(
         raise InputError(f"there is no stage '{stage}'; there are {', '.join(MEASURED)} and all")
     if sample.is_step:
         results = step_results(step_in_memory(sample, config, voice), config, stage)
+        if rolls(sample):
+            results = [as_rolled(sample, result) for result in results]
     elif stage == "refine":
         raise InputError(
             f"'{sample.name}' is a pair, and refinement needs four pictures; choose --stage match or fill"

@@ -15,7 +15,7 @@ from wideflow.evaluate.metrics import (
     occlusion_scores,
     paper_scores,
 )
-from wideflow.evaluate.run_stages import StageResult
+from wideflow.evaluate.stage_result import StageResult
 
 # name of a column: what it says
 COLUMNS = {

@@ -70,21 +70,61 @@ def rolling_flow(
         The frame of that picture.
     """
     own, other = frames[0].views[camera].camera, frames[0].views[target].camera
-    rows = np.arange(own.height)
-    poses = row_poses(frames, camera, rows)
-    seen = unproject(own, pixel_grid(*own.size)) * np.asarray(truth.depth, np.float64)[..., None]
-    points = np.einsum("rji,rcj->rci", poses[:, :, :3], seen - poses[:, None, :, 3])
-    motion = np.asarray(truth.motion, np.float64) / _seconds(frames, camera)
-    start = row_delay(own, rows)[:, None, None]
+    points, speed, start = _points(truth.depth, truth.motion, frames, camera)
     table = row_poses(frames, target, np.arange(other.height), which)
-    row = np.broadcast_to(rows[:, None] * (other.height / own.height), truth.depth.shape)
+    rows = np.arange(own.height) * (other.height / own.height)
+    row = np.broadcast_to(rows[:, None], truth.depth.shape)
     for _ in range(_ROUNDS):
         late = row_delay(other, row)[..., None]
-        moved = points + motion * (which * _seconds(frames, target) + late - start)
+        moved = points + speed * (which * _seconds(frames, target) + late - start)
         pose = table[np.clip(np.nan_to_num(row).round(), 0, other.height - 1).astype(np.int64)]
         there = project(ideal_camera(other), np.einsum("rcij,rcj->rci", pose[..., :3], moved) + pose[..., 3])
         row = there[..., 1]
     return there - pixel_grid(*own.size)
+
+
+def places_at_one_time(
+    depth: ArrayLike,
+    motion: ArrayLike,
+    frames: tuple[RigFrame, RigFrame],
+    camera: int,
+    target: int,
+    which: int,
+) -> tuple[Floats, Floats]:
+    """Where a shutter that opens at once, when the middle row is exposed, would have the pixels of a picture.
+
+    Parameters
+    ----------
+    depth, motion : (H, W) and (H, W, 3)
+        Truth of every row at its own time.
+    frames, camera, target, which
+        As for `rolling_flow`.
+
+    Returns
+    -------
+    places : (H, W, 2) float64
+        In the picture of ``target`` at the frame ``which``.
+    depth : (H, W) float64
+        There.
+    """
+    points, speed, start = _points(depth, motion, frames, camera)
+    moved = points + speed * (which * _seconds(frames, target) - start)
+    view = frames[which].views[target]
+    local = moved @ view.R.T + view.t
+    return project(ideal_camera(view.camera), local), local[..., 2]
+
+
+def _points(
+    depth: ArrayLike, motion: ArrayLike, frames: tuple[RigFrame, RigFrame], camera: int
+) -> tuple[Floats, Floats, Floats]:
+    """What each pixel sees (H, W, 3), how that moves in a second, and when it was exposed (H, 1, 1)."""
+    own = frames[0].views[camera].camera
+    rows = np.arange(own.height)
+    poses = row_poses(frames, camera, rows)
+    seen = unproject(own, pixel_grid(*own.size)) * np.asarray(depth, np.float64)[..., None]
+    points = np.einsum("rji,rcj->rci", poses[:, :, :3], seen - poses[:, None, :, 3])
+    speed = np.asarray(motion, np.float64) / _seconds(frames, camera)
+    return points, speed, row_delay(own, rows)[:, None, None]
 
 
 def _seconds(frames: tuple[RigFrame, RigFrame], camera: int) -> float:

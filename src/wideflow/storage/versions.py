@@ -11,7 +11,7 @@ from collections.abc import Iterable
 VERSIONS = {
     "sync": 4,
     "check": 3,
-    "calibration": 7,
+    "calibration": 8,
     "pictures": 1,
     "one time": 1,
     "match": 6,

@@ -143,6 +143,7 @@ def calibration_findings(calibration: dict[str, Any], angles: NDArray[np.float64
     frames, registered = _number(calibration, "frames"), calibration.get("registered")
     if frames and _is_numbers(registered) and min(registered) < frames:
         sentence += f"; {min(registered):.0f} of {frames:.0f} frames found their place"
+    sentence += rolling_words(calibration, "; rows are exposed over {} and brought to one time")
     own = [doubt for doubt in doubts if doubt.topic == _CALIBRATION]
     merged = Finding(
         _CALIBRATION,
@@ -151,6 +152,15 @@ def calibration_findings(calibration: dict[str, Any], angles: NDArray[np.float64
         " ".join(doubt.remedy for doubt in own if doubt.remedy),
     )
     return merged, *(doubt for doubt in doubts if doubt.topic != _CALIBRATION)
+
+
+def rolling_words(calibration: dict[str, Any], words: str) -> str:
+    """``words`` with the milliseconds in which each camera exposes its rows; nothing if no shutter rolls."""
+    seconds = calibration.get("readout")
+    if not _is_numbers(seconds) or not any(seconds):
+        return ""
+    each = [f"{1000 * value:.1f} ms" if value else "an unknown time" for value in seconds]
+    return words.format(f"{each[0]} (A) and {each[1]} (B)")
 
 
 def scale_words(calibration: dict[str, Any]) -> str:

@@ -36,6 +36,8 @@ class Video:
     path : pathlib.Path
     size : (int, int)
         Width and height in pixels, after the rotation that the phone noted.
+    turned : bool
+        It noted one, so that rows of the picture are no rows of the sensor.
     times : (N,) float64
         Seconds at which each frame is shown, the first at zero; exact also where the frame rate varies.
     has_sound : bool
@@ -54,7 +56,7 @@ class Video:
     """
 
     def __init__(self, path: str | os.PathLike[str], fps: float | None = None) -> None:
-        self.path = Path(path)
+        self.path, self.turned = Path(path), False
         self._decoder: Decoder | None = None
         self._pictures = list_pictures(path) if self.path.is_dir() else None
         if self._pictures is not None:
@@ -197,7 +199,7 @@ class Video:
         for index in range(min(len(self), _FIRST_TRIES)):
             frame = self._decoded(index)
             if frame is not None:
-                size = frame.width, frame.height
+                size, self.turned = (frame.width, frame.height), frame.rotation % 360 != 0
                 self.close()
                 return size if frame.rotation % 180 == 0 else size[::-1]
         self.close()

@@ -114,12 +114,12 @@ def adjust(
     noise = scale if noise is None else noise
     start = np.searchsorted(bundle.point, np.arange(len(bundle.points) + 1))
     now = bundle
-    cost = _cost(now, scale, noise)
+    cost = cost_of(now, scale, noise)
     for _ in range(steps):
         system = _linearised(now, start, scale, noise)
         for _ in range(_TRIES):
             moved = _moved(now, start, system, damping)
-            lower = _cost(moved, scale, noise) if moved is not None else np.inf
+            lower = cost_of(moved, scale, noise) if moved is not None else np.inf
             if lower < cost:
                 break
             damping *= 8
@@ -188,7 +188,8 @@ def _free(bundle: Bundle) -> Ints:
     return np.concatenate([lens, pose])
 
 
-def _cost(bundle: Bundle, scale: float, noise: float) -> float:
+def cost_of(bundle: Bundle, scale: float, noise: float) -> float:
+    """What `adjust` makes least: the Cauchy loss of all sightings, and that of the priors."""
     off = residuals(bundle)
     seen = np.isfinite(off)
     cost = scale**2 * np.sum(bundle.weight[seen] * np.log1p((off[seen] / scale) ** 2))

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.calibration.sightings.between import follow_between
+from wideflow.calibration.sightings.crossing import Readouts, shift
 from wideflow.calibration.sightings.keys import Keys
 from wideflow.calibration.sightings.tracks import Tracks
 from wideflow.calibration.solving.bundle import resect, residuals
-from wideflow.calibration.solving.lens import LensPrior
+from wideflow.calibration.solving.lens import LensPrior, plain_camera
 from wideflow.calibration.solving.world import World
-from wideflow.geometry import baseline, proper_pose
+from wideflow.geometry import baseline, project, proper_pose
 from wideflow.types import Camera, Rig, RigFrame, View
 from wideflow.video.read import Video
 
@@ -24,6 +25,7 @@ _FEWEST = 15  # points that must agree on a pose
 _AGREE = 0.3  # share of the points followed that must
 _SCALES = (2.0, 0.5)  # px of a picture 640 wide from which a point counts less and less
 _NEAR = 1.5  # px of such a picture within which a point agrees
+_ROLLED = 3  # rounds in which a path tells how points cross the pictures, and these tell the path
 _JUMP = 0.05  # relative difference of the cameras' distance from that of the frames around
 
 
@@ -34,6 +36,7 @@ def place_frames(
     tracks: Tracks,
     world: World,
     prior: LensPrior,
+    readouts: Readouts,
     followed: int,
     width: int,
     step: Callable[[], None],
@@ -50,6 +53,8 @@ def place_frames(
         The key moments and their world.
     prior : LensPrior
         Which lenses are known.
+    readouts : (float, float)
+        Seconds from the first row to the last.
     followed : int
         Most points of a key frame that are followed.
     width : int
@@ -70,20 +75,43 @@ def place_frames(
             continue
         anchors = _anchors(camera, keys, tracks, world, followed)
         between = follow_between(video, shown, anchors, width, step)
-        places = dict(at_keys)
+        lens, unit, places = world.bundle.lenses[camera], max(prior.sizes[camera]) / 640, dict(at_keys)
         for frame, (xy, number) in between.items():
             nearest = min(at_keys, key=lambda key, frame=frame: abs(key - frame))  # type: ignore[misc]
-            pose = _placed(
-                world.bundle.lenses[camera],
-                at_keys[nearest],
-                world.bundle.points[number],
-                prior.plain(camera, xy),
-                max(prior.sizes[camera]) / 640,
-            )
+            pose = _placed(lens, at_keys[nearest], world.bundle.points[number], prior.plain(camera, xy), unit)
             if pose is not None:
                 places[frame] = pose
+        for _ in range(_ROLLED if readouts[camera] else 0):
+            path = dict(places)
+            for frame in path.keys() & between.keys():
+                xy, number = between[frame]
+                late = readouts[camera] * ((xy[:, 1] + 0.5) / video.size[1] - 0.5)
+                points = world.bundle.points[number]
+                crossed = _crossed(plain_camera("", prior.sizes[camera], lens), path, frame, video, points)
+                moved = prior.plain(camera, xy) + shift(*crossed, late)
+                pose = _placed(lens, path[frame], points, moved, unit)
+                places[frame] = path[frame] if pose is None else pose
         found.append(places)
     return found
+
+
+def _crossed(
+    camera: Camera, path: dict[int, Floats], frame: int, video: Video, points: Floats
+) -> tuple[Floats, Floats]:
+    """How points (N, 3) cross the picture of a frame as the camera goes its way: speed and its change."""
+    here, steps = project(camera, points @ path[frame][:, :3].T + path[frame][:, 3]), []
+    for other in (frame - 1, frame + 1):
+        if other in path:
+            seconds = float(video.times[other] - video.times[frame])
+            there = project(camera, points @ path[other][:, :3].T + path[other][:, 3])
+            steps.append((seconds, (there - here) / seconds))
+    if not steps:
+        return np.zeros_like(here), np.zeros_like(here)
+    if len(steps) == 1:
+        return np.nan_to_num(steps[0][1]), np.zeros_like(here)
+    (before, one), (after, two) = steps
+    change = 2 * (two - one) / (after - before)
+    return np.nan_to_num(one - 0.5 * before * change), np.nan_to_num(change)
 
 
 def rig_of(

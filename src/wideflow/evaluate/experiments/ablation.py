@@ -12,7 +12,7 @@ from wideflow.evaluate.datasets.handheld import handheld_samples
 from wideflow.evaluate.panels import panels
 from wideflow.evaluate.run_dataset import mean_rows
 from wideflow.evaluate.score_sample import score_sample
-from wideflow.evaluate.run_stages import StageResult
+from wideflow.evaluate.stage_result import StageResult
 from wideflow.evaluate.table import Row, open_folder, write_tables
 from wideflow.files import write_bytes, write_image
 from wideflow.files.disk import AnyPath

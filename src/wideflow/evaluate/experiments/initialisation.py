@@ -15,7 +15,8 @@ from wideflow.evaluate.panels import depth_panels, panels
 from wideflow.evaluate.run_dataset import mean_rows
 from wideflow.evaluate.datasets.sample import Sample
 from wideflow.evaluate.score_sample import score_sample
-from wideflow.evaluate.run_stages import StageResult, run_stages
+from wideflow.evaluate.run_stages import run_stages
+from wideflow.evaluate.stage_result import StageResult
 from wideflow.evaluate.table import Row, open_folder, write_tables
 from wideflow.files import write_bytes, write_image
 from wideflow.files.disk import AnyPath

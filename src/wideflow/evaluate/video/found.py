@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.errors import FileError
+from wideflow.evaluate.sampling import depth_at, nearest, same_pixels
 from wideflow.evaluate.video.cameras import score_cameras
-from wideflow.evaluate.video.sampling import depth_at, nearest, same_pixels
 from wideflow.files.rig import rig_from_bytes
 from wideflow.handheld.clip import Clip
 from wideflow.handheld.truth import read_arrays

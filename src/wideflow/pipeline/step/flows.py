@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,16 +22,25 @@ from wideflow.pipeline.step.voices import Heard
 from wideflow.types import DepthOverTime, Flow, RigFrame, View
 
 Bytes = NDArray[np.uint8]
-Film = Callable[[], tuple[Bytes, Bytes]]  # reads what both cameras filmed at a moment
+Shot = tuple[float, Bytes]  # a picture, and the seconds to it from another
+Film = Callable[[int, int], Shot | None]  # what a camera, A is 0, filmed so many frames after a moment
 Lenses = tuple[Undistorter, Undistorter]
 _PROPOSED = 0.3  # chance of depth over time from which it is offered to the match
 _BELIEVED = 0.7  # chance of depth over time from which hidden pixels take it
 
 
 def ideal_pictures(film: Film, lenses: Lenses) -> Pictures:
-    """Both pictures of a moment without distortion, in the size of processing."""
-    a, b = film()
-    return Pictures(lenses[0](a), lenses[1](b))
+    """Both pictures of a moment without distortion and rolling shutter, in the size of processing."""
+    a, b = (ideal_picture(lens, partial(film, camera)) for camera, lens in enumerate(lenses))
+    return Pictures(a, b)
+
+
+def ideal_picture(lens: Undistorter, filmed: Callable[[int], Shot | None]) -> Bytes:
+    """The picture of an ideal camera, from what was filmed then and, where rows roll, before and after."""
+    shots = {step: filmed(step) for step in ((-1, 0, 1) if lens.rolls else (0,))}
+    here = shots.pop(0)
+    assert here is not None
+    return lens(here[1], [shot for shot in shots.values() if shot is not None])
 
 
 def match_stereo(

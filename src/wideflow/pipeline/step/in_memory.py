@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wideflow.config import Config
+from wideflow.errors import InputError
 from wideflow.geometry.picture import checked_picture
 from wideflow.geometry.undistorter import Undistorter
+from wideflow.pipeline.step.flows import Shot
 from wideflow.pipeline.step.order import SOURCES, given_as, giver, kept_order
 from wideflow.pipeline.step.over_time import Surroundings
 from wideflow.pipeline.step.stage import compute
@@ -74,7 +77,8 @@ def scene_flow(
         Cameras A and B at t, then at t + 1. The cameras may differ in size. As in a video, 8 bits are used.
     rig : Rig
         Its frames 0 and 1; its only frame for static cameras. Pictures of lenses with distortion are
-        undistorted first, and the result belongs to the undistorted picture.
+        undistorted first, rows of rolling shutters brought to one time, and the result belongs to that
+        picture.
     config : Config, optional
         The default settings unless given.
     progress : callable
@@ -190,13 +194,21 @@ class StagesInMemory:
         if name in HEARD:
             return Heard(self._voice, HEARD[name], t)
         return {
-            "film": lambda: self._film[t],
+            "film": partial(self._shot, t),
             "lenses": self._lenses,
             "cameras": self.rig.frames[t],
             "doubt": None,
             "around": Surroundings(),
             "around_b": Surroundings(),
         }[name]
+
+    def _shot(self, t: int, camera: int, step: int) -> Shot | None:
+        if not 0 <= t + step < len(self._film):
+            return None
+        then, now = (self.rig.frames[i].times[camera] for i in (t + step, t))
+        if step and then == now:
+            raise InputError("rows of a rolling shutter need two frames at different times, in seconds")
+        return then - now, self._film[t + step][camera]
 
 
 def _bytes(picture: ArrayLike, name: str) -> NDArray[np.uint8]:

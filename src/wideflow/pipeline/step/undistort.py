@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,10 +23,14 @@ def undistorted(
 
 
 def ideal_rig(filmed: Rig, longest: int | None = None) -> Rig:
-    """The cameras without distortion, at the same places, with at most ``longest`` pixels on a side."""
+    """The cameras without distortion and rolling shutter, at the same places.
+
+    They have at most ``longest`` pixels on a side.
+    """
+    sizes = [None if longest is None else processing_size(camera, longest) for camera in filmed.cameras]
     a, b = (
-        ideal_camera(camera, None if longest is None else processing_size(camera, longest))
-        for camera in filmed.cameras
+        replace(ideal_camera(camera, size), readout=0.0)
+        for camera, size in zip(filmed.cameras, sizes, strict=True)
     )
     frames = (
         RigFrame(

@@ -19,7 +19,7 @@ from wideflow.files.fingerprint import fingerprint
 from wideflow.geometry.undistorter import Undistorter
 from wideflow.lift import CameraDoubt
 from wideflow.pipeline.outputs import colour_terms, stored_arrays
-from wideflow.pipeline.step.flows import Film, Lenses
+from wideflow.pipeline.step.flows import Film, Lenses, Shot, ideal_picture
 from wideflow.pipeline.step.order import SOURCES, STAGE, given_as, giver
 from wideflow.pipeline.step.over_time import Surroundings, grey
 from wideflow.pipeline.step.stage import Stage, compute
@@ -158,11 +158,26 @@ class _Folder:
 
 
 def _film(plan: Plan, t: int) -> Film:
-    def read() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-        a, b = (_video(plan.videos[i], plan.contents[i], plan.fps).frame(plan.frames[t][i]) for i in range(2))
-        return a, b
+    def read(camera: int, step: int) -> Shot | None:
+        return _shot(plan, camera, plan.frames[t][camera], step, "film")
 
     return read
+
+
+def _shot(plan: Plan, camera: int, number: int, step: int, reader: str) -> Shot | None:
+    """A frame of a clip, ``step`` frames after the numbered one, and the seconds until then."""
+    clip = plan.videos[camera], plan.contents[camera], plan.fps, reader
+    video, other = _video(*clip), number + step
+    if not 0 <= other < len(video):
+        return None
+    rolls = plan.filmed.cameras[camera].readout > 0
+    try:
+        picture = _frame(*clip, other) if rolls else video.frame(other)
+    except FileError:
+        if step:
+            return None  # a neighbour that is damaged tells nothing
+        raise
+    return float(video.times[other] - video.times[number]), picture
 
 
 def _surroundings(plan: Plan, t: int, camera: int) -> Surroundings:
@@ -172,8 +187,11 @@ def _surroundings(plan: Plan, t: int, camera: int) -> Surroundings:
     def glimpse(i: int) -> Glimpse:
         key = fingerprint(plan.contents[camera], plan.lenses[camera], numbers[i], views[i].cam_from_world)
         if key not in _GLIMPSES:
-            video = _video(plan.videos[camera], plan.contents[camera], plan.fps, "around")
-            _GLIMPSES[key] = Glimpse(grey(_lenses(plan)[camera](video.frame(numbers[i]))), views[i])
+
+            def filmed(step: int) -> Shot | None:
+                return _shot(plan, camera, numbers[i], step, "around")
+
+            _GLIMPSES[key] = Glimpse(grey(ideal_picture(_lenses(plan)[camera], filmed)), views[i])
         _GLIMPSES[key] = found = _GLIMPSES.pop(key)  # the newest last
         while len(_GLIMPSES) > _MOST_GLIMPSES:
             del _GLIMPSES[next(iter(_GLIMPSES))]
@@ -191,6 +209,12 @@ def _lenses(plan: Plan) -> Lenses:
 
 
 @lru_cache(maxsize=4)
-def _video(path: str, content: str, fps: float | None, reader: str = "film") -> Video:
+def _video(path: str, content: str, fps: float | None, reader: str) -> Video:
     """An open clip for each who reads it: frames one after the other are then decoded only once."""
     return Video(path, fps if Path(path).is_dir() else None)
+
+
+@lru_cache(maxsize=6)
+def _frame(path: str, content: str, fps: float | None, reader: str, number: int) -> NDArray[np.uint8]:
+    """A frame that is wanted for itself and for its neighbours."""
+    return _video(path, content, fps, reader).frame(number)

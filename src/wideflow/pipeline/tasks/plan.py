@@ -199,7 +199,8 @@ class Plan:
 
 def _lens(rig: Rig, i: int) -> list[object]:
     camera = rig.cameras[i]
-    return [camera.width, camera.height, camera.K, camera.distortion]
+    rolls = [camera.readout] if camera.readout else []  # older work counts where nothing rolls
+    return [camera.width, camera.height, camera.K, camera.distortion, *rolls]
 
 
 def _view(rig: Rig, t: int) -> list[object]:
