@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wideflow.config import Config
 from wideflow.files import read_image
 from wideflow.handheld.clip import read_clip
 from wideflow.pipeline.step.in_memory import compute_step
@@ -82,7 +83,7 @@ def scene_in(folder: Path, name: str, late: float, **settings: Any) -> Path:
     return folder
 
 
-def score(folder: Path, one_time: bool = True) -> np.ndarray:
+def score(folder: Path, one_time: bool = True, config: Config | None = None) -> np.ndarray:
     """(2, 5): of what moves and of what stands still, as far as both cameras see it.
 
     Share of the picture; depth: median error in per cent, off by more than 1 and 5 %; motion in mm.
@@ -95,7 +96,7 @@ def score(folder: Path, one_time: bool = True) -> np.ndarray:
     a0, b0, a1, b1 = (
         read_image(folder / f"cam{camera}_{t:04d}.png") for t in (_FIRST, _FIRST + 1) for camera in (0, 1)
     )
-    found = compute_step((a0, b0, a1, b1), (frames[0], frames[1])).scene
+    found = compute_step((a0, b0, a1, b1), (frames[0], frames[1]), config).scene
     truth = clip.truth(_FIRST)
     moves = np.linalg.norm(np.nan_to_num(truth.motion), axis=2) > _MOVES
     return np.stack([errors(found, truth, moves), errors(found, truth, ~moves)])

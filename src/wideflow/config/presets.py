@@ -64,6 +64,7 @@ PRESETS: dict[str, dict[str, Any]] = {
             "contrast": 0.0,
             "slope": 0.0,
             "blur": 0.5,
+            "one_light": False,
             "polish": False,
         },
     },

@@ -111,6 +111,9 @@ class RefineConfig(Stage):
     blur: float = setting(
         0.8, "standard deviation of the blur against noise", unit="px", minimum=0, maximum=10
     )
+    one_light: bool = setting(
+        True, "brighten the darker of a camera's two pictures to the light of the other, if they differ"
+    )
     polish: bool = setting(True, "then polish the optical flow once more by itself")
 
     def __post_init__(self) -> None:

@@ -58,7 +58,10 @@ def refine_step(
     late_b, view_b = moved_in_time(cameras, cameras_next, 1, 0)
     late_a, view_a = moved_in_time(cameras, cameras_next, 0, 1)
     lines = fundamental_matrix(cameras.views[0], view_b), fundamental_matrix(view_a, cameras_next.views[1])
-    (a, a_next), (b, b_next), as_b = _in_one_light(now, after, stereo, optical_a, optical_b)
+    (a, a_next), (b, b_next) = (now.a, after.a), (now.b, after.b)
+    as_b = ColourTransform(stereo.colours, np.inf)
+    if config.one_light:
+        (a, a_next), (b, b_next), as_b = _in_one_light(now, after, stereo, optical_a, optical_b)
     pictures = as_b(a), b, as_b(a_next), b_next
     flows = refine_flows(pictures, lines, start, config, late=(late_b, late_a)).flows
     if config.polish:
