@@ -131,6 +131,16 @@ def test_crossing_tells_speed_and_its_change(wall: np.ndarray) -> None:
     assert not np.any(nothing)
 
 
+def test_crossing_has_the_same_bits_for_any_number_of_threads(wall: np.ndarray) -> None:
+    grey = [cv2.cvtColor(taken(wall, step), cv2.COLOR_RGB2GRAY) for step in (0, 1)]
+    threads, found = cv2.getNumThreads(), []
+    for number in (1, 3):
+        cv2.setNumThreads(number)
+        found.append(find_crossing(grey[0], [(1 / FPS, grey[1])], LENS.readout)[0])
+    cv2.setNumThreads(threads)
+    np.testing.assert_array_equal(*found)
+
+
 def rolled_sightings(
     readouts: tuple[float, float], shake: float = 1.0
 ) -> tuple[Tracks, dict[int, Pixels], Crossing]:
@@ -337,5 +347,7 @@ def test_the_report_says_how_long_rows_take() -> None:
     )
     (quiet,) = calibration_findings({"readout": [0.0, 0.0]}, angles)
     assert "rows" not in quiet.sentence
+    (standing,) = calibration_findings({"readout": [0.0, 0.0], "static": [True, True]}, angles)
+    assert "cameras that stand still do not tell whether their rows are exposed at once" in standing.sentence
     (older,) = calibration_findings({}, angles)
     assert older.sentence == quiet.sentence

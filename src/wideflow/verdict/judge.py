@@ -144,6 +144,9 @@ def calibration_findings(calibration: dict[str, Any], angles: NDArray[np.float64
     if frames and _is_numbers(registered) and min(registered) < frames:
         sentence += f"; {min(registered):.0f} of {frames:.0f} frames found their place"
     sentence += rolling_words(calibration, "; rows are exposed over {} and brought to one time")
+    standing = calibration.get("static")
+    if isinstance(standing, list) and standing and all(standing) and not rolling_words(calibration, "{}"):
+        sentence += "; cameras that stand still do not tell whether their rows are exposed at once"
     own = [doubt for doubt in doubts if doubt.topic == _CALIBRATION]
     merged = Finding(
         _CALIBRATION,
