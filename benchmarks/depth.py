@@ -21,6 +21,7 @@ from wideflow.handheld import HandheldScene, read_handheld
 from wideflow.photos import DepthSettings, dense_depth
 from wideflow.photos.agreement import world_points
 from wideflow.photos.kept import KeptPlanes
+from wideflow.photos.look import LOOKS
 from wideflow.synth import SynthConfig, render
 from wideflow.types import View
 
@@ -69,7 +70,7 @@ def scores(
 ) -> str:
     """Shares of the pixels of all pictures whose depth is right, in per cent."""
     truth = [scene.truth(camera, t).depth for camera, t in keys]
-    found = KeptPlanes(out / "work", "second")
+    found = KeptPlanes(out / "work", LOOKS[-1])
     errors, seen, kept = [], [], []
     for i, name in enumerate(names):
         there = np.isfinite(truth[i])

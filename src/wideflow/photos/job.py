@@ -26,7 +26,7 @@ from wideflow.files.disk import AnyPath, write_bytes
 from wideflow.files.fingerprint import content_hash, fingerprint
 from wideflow.photos.agreement import Fusion, confirmed
 from wideflow.photos.kept import KeptPlanes
-from wideflow.photos.look import first_look, second_look, settings_used
+from wideflow.photos.look import LOOKS, first_look, further_look, settings_used
 from wideflow.photos.model import Photo, grey, read_photos
 from wideflow.photos.neighbours import choose_photos, depth_range
 from wideflow.progress import Progress, silent
@@ -134,19 +134,19 @@ def _tasks(photos: list[Photo], settings: DepthSettings) -> list[_Task]:
 class _Job:
     def __init__(self, out: Path, tasks: list[_Task], settings: DepthSettings, progress: Progress) -> None:
         self._out, self._tasks, self._settings, self._progress = out, tasks, settings, progress
-        self._first, self._second = KeptPlanes(out / "work", "first"), KeptPlanes(out / "work", "second")
+        self._looks = [KeptPlanes(out / "work", look) for look in LOOKS]
+        self._found = self._looks[-1]
         self._glimpse = lru_cache(maxsize=settings.views + 8)(self._read)
         self._picture = lru_cache(maxsize=24)(lambda i: tasks[i].photo.picture())
         self._able = [i for i, task in enumerate(tasks) if task.others]
         self._stamps = self._first_stamps()
-        self._done, self._total = 0, 4 * len(self._able) + 1
-        self._seconds = dict.fromkeys(self._able, 0.0)
+        self._done, self._total = 0, (len(LOOKS) + 2) * len(self._able) + 1
+        self._founds = dict.fromkeys(self._able, 0.0)
 
     def run(self) -> dict[str, object]:
-        for i in self._able:
-            self._look(i, first=True)
-        for i in self._able:
-            self._look(i, first=False)
+        for look in range(len(LOOKS)):
+            for i in self._able:
+                self._look(i, look)
         records = [self._write(i) for i in self._able]
         points = self._fuse()
         return self._conclude(records, points)
@@ -172,38 +172,41 @@ class _Job:
             for i in self._able
         }  # fmt: skip
 
-    def _look(self, i: int, first: bool) -> None:
+    def _look(self, i: int, look: int) -> None:
         task = self._tasks[i]
         name = task.photo.name
-        self._step(f"{name}, {'first' if first else 'second'} look")
+        self._step(f"{name}, {LOOKS[look]} look")
         # one that nothing could be found of confirms nothing
-        others = task.others if first else [j for j in task.others if j in self._stamps]
-        stamp = self._stamps[i] if first else fingerprint(self._stamps[i], [self._stamps[j] for j in others])
-        kept = self._first if first else self._second
+        others = [j for j in task.others if j in self._stamps] if look else task.others
+        stamp = self._stamps[i]
+        for _ in range(look):
+            stamp = fingerprint(stamp, [self._stamps[j] for j in others])
+        kept = self._looks[look]
         if kept.has(name, stamp):
             return
         start = time.perf_counter()
         here, there = self._glimpse(i), [self._glimpse(j) for j in others]
-        if first:
+        if look == 0:
             planes = first_look(here, there, task.near, task.far)
         else:
-            planes = self._first.planes(name)
+            before = self._looks[look - 1]
+            planes = before.planes(name)
             if others:
-                theirs = [self._first.inverse(self._tasks[j].photo.name) for j in others]
-                planes = second_look(here, there, planes.copy(), theirs, task.near, task.far)
+                theirs = [before.inverse(self._tasks[j].photo.name) for j in others]
+                planes = further_look(here, there, planes.copy(), theirs, task.near, task.far)
         kept.put(name, stamp, planes)
-        self._seconds[i] += time.perf_counter() - start
+        self._founds[i] += time.perf_counter() - start
 
     def _agreed(self, i: int) -> tuple[np.ndarray, np.ndarray]:
         """Pictures that agree with each pixel, and those that show it."""
         task = self._tasks[i]
         others = [j for j in task.others if j in self._stamps]
-        inverse = np.where(task.photo.known(), self._second.inverse(task.photo.name), 0).astype(np.float32)
+        inverse = np.where(task.photo.known(), self._found.inverse(task.photo.name), 0).astype(np.float32)
         return confirmed(
             task.photo.view,
             inverse,
             [self._tasks[j].photo.view for j in others],
-            [self._second.inverse(self._tasks[j].photo.name) for j in others],
+            [self._found.inverse(self._tasks[j].photo.name) for j in others],
         )
 
     def _write(self, i: int) -> dict[str, object]:
@@ -213,7 +216,7 @@ class _Job:
         agree, shown = self._agreed(i)
         kept = agree >= self._settings.agree
         with np.errstate(divide="ignore"):
-            depth = np.where(kept, 1 / self._second.inverse(name), np.nan).astype(np.float32)
+            depth = np.where(kept, 1 / self._found.inverse(name), np.nan).astype(np.float32)
         nearness = np.where(kept, np.clip(task.near / np.where(kept, depth, np.inf), 1 / 65535, 1), 0)
         kinds = {"depth": "pfm", "confidence": "pfm", "preview": "png", "images": "png"}
         files = {what: self._out / what / f"{name}.{suffix}" for what, suffix in kinds.items()}
@@ -231,7 +234,7 @@ class _Job:
             "far": task.far,
             "kept": round(float(kept.mean()), 4),
             "agree_in_three": round(float((agree >= 2).mean()), 4),
-            "seconds": round(self._seconds[i], 2),
+            "seconds": round(self._founds[i], 2),
         }
 
     def _fuse(self) -> int:
@@ -245,7 +248,7 @@ class _Job:
                 i,
                 others,
                 {j: self._tasks[j].photo.view for j in group},
-                {j: self._second.planes(name) for j, name in names.items()},
+                {j: self._found.planes(name) for j, name in names.items()},
                 {j: np.isfinite(read_pfm(self._out / "depth" / f"{name}.pfm")) for j, name in names.items()},
                 {j: self._picture(j) for j in group},
             )

@@ -15,6 +15,7 @@ from wideflow.evidence.planes import Patches, find_pixel_planes, starting_planes
 _ROUGH = EvidenceConfig(most_steps=256, best_share=0.4)  # wide baselines move points by hundreds of pixels
 _FIRST = Patches()  # at half the size: windows see twice as far, in a quarter of the time
 _SECOND = replace(_FIRST, rounds=2)
+LOOKS = ("first", "second", "third")  # each but the first with what the others found in the one before
 
 
 def first_look(here: Glimpse, others: list[Glimpse], near: float, far: float) -> Floats:
@@ -45,7 +46,7 @@ def _halved(glimpse: Glimpse) -> Glimpse:
     return Glimpse(np.asarray(small, np.uint8), glimpse.at(shape))
 
 
-def second_look(
+def further_look(
     here: Glimpse, others: list[Glimpse], planes: Floats, theirs: list[Floats], near: float, far: float
 ) -> Floats:
     """Planes (H, W, 3) that also agree with what the others found.
@@ -55,9 +56,9 @@ def second_look(
     here, others : Glimpse
         The picture, and those that it is compared with.
     planes : (H, W, 3) float32
-        From the first look.
+        From the look before.
     theirs : list of (h, w) float32
-        Inverse depth of each other picture, from its first look.
+        Inverse depth of each other picture, from the look before.
     near, far : float
         Depths to look between, world units.
     """
