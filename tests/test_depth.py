@@ -145,11 +145,11 @@ def test_a_second_run_computes_what_is_missing_or_damaged(
     looks: list[str] = []
     monkeypatch.setattr("wideflow.photos.job.first_look", lambda *_: looks.append("first"))
 
-    def second_look(here: Glimpse, others: list[Glimpse], planes: np.ndarray, *_: object) -> np.ndarray:
-        looks.append("second")
+    def further_look(here: Glimpse, others: list[Glimpse], planes: np.ndarray, *_: object) -> np.ndarray:
+        looks.append("further")
         return planes
 
-    monkeypatch.setattr("wideflow.photos.job.second_look", second_look)
+    monkeypatch.setattr("wideflow.photos.job.further_look", further_look)
     words = ["depth", str(scene / "sparse" / "0"), str(scene / "images"), "-o", str(out), "--quiet"]
     (out / "depth" / "3.png.pfm").unlink()
     assert main(words) == 0
@@ -158,7 +158,7 @@ def test_a_second_run_computes_what_is_missing_or_damaged(
     np.testing.assert_array_equal(read_pfm(out / "depth" / "3.png.pfm"), depth)
     (out / "work" / "3.png.second.npz").write_bytes(b"PK\x03\x04 half")
     assert main(words) == 0
-    assert looks == ["second"]
+    assert looks == ["further"]
 
 
 @pytest.mark.parametrize(
