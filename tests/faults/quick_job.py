@@ -76,6 +76,11 @@ def make_plan(wish: Wish, out: str) -> Plan:
 
 
 class _Film:
+    times = np.arange(1000.0)
+
+    def __len__(self) -> int:
+        return len(self.times)
+
     def frame(self, number: int) -> np.ndarray:
         return np.full((1,), number, np.uint8)
 
@@ -107,7 +112,7 @@ def _shape(name: str, view: str = "a") -> tuple[int, ...]:
 
 
 def _pictures(film: Any, lenses: Any) -> Pictures:
-    a, b = film()
+    a, b = (film(camera, 0)[1] for camera in (0, 1))
     found = [
         (_values(_shape(f"picture_{side}"), side, frame) * 60).astype(np.uint8)
         for side, frame in (("a", a), ("b", b))
@@ -227,7 +232,7 @@ def run_quickly(wish: Wish, out: Path | str, workers: str | None = None) -> Resu
 
 def quick_step() -> Step:
     """What `wideflow frames` computes of four pictures."""
-    first, last = (_pictures(lambda t=t: (np.uint8([t]), np.uint8([t])), None) for t in range(2))
+    first, last = (_pictures(lambda *_, t=t: (0.0, np.uint8([t])), None) for t in range(2))
     scenes = _scene(SceneFlow, 1, "a")(first), _scene(LastMoment, 1, "a")(last)
     steady = tuple(SteadyDepth(scene.depth, scene.source) for scene in scenes)
     return Step(*scenes, steady, (first, last), make_plan(Wish(moments=2), "").rig)
