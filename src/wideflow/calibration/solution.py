@@ -114,13 +114,18 @@ def calibrate(
     matches, together = match_moments(videos, keys, late, settings, matcher, kept, _part(report, 10, 60))
     keys, tracks = follow_matches(videos, frames, keys, matches, settings, _part(report, 60, 70))
     report(70, 100, "the two cameras at each moment")
+
+    def build(tracks: Tracks, matches: dict[int, Pixels]) -> World:
+        report(75, 100, "one world of what stands still")
+        return _world(tracks, matches, keys, prior, settings)
+
     settled = settle_readouts(
         tracks,
         together,
         prior,
         [c for c in (0, 1) if settings.readout and not keys.static[c] and not videos[c].turned],
         lambda: find_crossings(videos, keys, tracks, _part(report, 70, 73)),
-        lambda tracks, matches: _world(tracks, matches, keys, prior, settings),
+        build,
     )
     world, readouts = settled.world, settled.readout.seconds
     places = place_frames(

@@ -7,6 +7,7 @@ where it was when the middle row was exposed: the time of the picture.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import cv2
 import numpy as np
@@ -17,6 +18,7 @@ from wideflow.geometry.one_time import way_back
 
 Floats = NDArray[np.float32]
 Grey = NDArray[np.uint8]
+Number = TypeVar("Number", NDArray[np.float32], NDArray[np.float64])
 Near = Sequence[tuple[float, Grey]]
 
 # share of the picture's width by which a pixel may go on otherwise than it came; else it was hidden
@@ -69,9 +71,13 @@ def unrolling(picture: Grey, near: Near, readout: float, delay: Floats) -> Float
     delay : (H, W) float32
         Seconds after the time of the picture at which each pixel was exposed.
     """
-    speed, change = find_crossing(picture, near, readout)
-    late = delay[..., None]
-    return way_back(-late * (speed - 0.5 * late * change))
+    return way_back(back_in_time(*find_crossing(picture, near, readout), delay))
+
+
+def back_in_time(speed: Number, change: Number, late: Number) -> Number:
+    """Px (..., 2) to where points were when the middle row was, ``late`` (...) seconds before their own."""
+    late = late[..., None]
+    return late * (0.5 * late * change - speed)
 
 
 def _flow(one: Grey, two: Grey) -> Floats:

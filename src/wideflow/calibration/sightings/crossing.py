@@ -14,7 +14,7 @@ from wideflow.calibration.sightings.keys import Keys
 from wideflow.calibration.sightings.matches import Pixels
 from wideflow.calibration.sightings.tracks import Tracks
 from wideflow.geometry.pyramid import Grey, from_full
-from wideflow.geometry.unrolled import find_crossing
+from wideflow.geometry.unrolled import back_in_time, find_crossing
 from wideflow.progress import Progress
 from wideflow.video.read import Video
 
@@ -46,13 +46,7 @@ class Crossing:
         readout = np.asarray(readouts)[camera]
         # what goes down is exposed later each time: more time has passed than between the pictures
         speed = self.speed / (1 + readout * self.rise)[:, None]
-        return shift(speed, self.change, readout * self.row)
-
-
-def shift(speed: Floats, change: Floats, late: Floats) -> Floats:
-    """Px back to where points were when the middle row was exposed, ``late`` seconds before theirs."""
-    late = late[..., None]
-    return np.asarray(late * (0.5 * late * change - speed))
+        return back_in_time(speed, self.change, readout * self.row)
 
 
 def find_crossings(videos: tuple[Video, Video], keys: Keys, tracks: Tracks, report: Progress) -> Crossing:

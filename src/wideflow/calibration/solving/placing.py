@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.calibration.sightings.between import follow_between
-from wideflow.calibration.sightings.crossing import Readouts, shift
+from wideflow.calibration.sightings.crossing import Readouts
 from wideflow.calibration.sightings.keys import Keys
 from wideflow.calibration.sightings.tracks import Tracks
 from wideflow.calibration.solving.bundle import resect, residuals
 from wideflow.calibration.solving.lens import LensPrior, plain_camera
 from wideflow.calibration.solving.world import World
 from wideflow.geometry import baseline, project, proper_pose
+from wideflow.geometry.unrolled import back_in_time
 from wideflow.types import Camera, Rig, RigFrame, View
 from wideflow.video.read import Video
 
@@ -88,7 +89,7 @@ def place_frames(
                 late = readouts[camera] * ((xy[:, 1] + 0.5) / video.size[1] - 0.5)
                 points = world.bundle.points[number]
                 crossed = _crossed(plain_camera("", prior.sizes[camera], lens), path, frame, video, points)
-                moved = prior.plain(camera, xy) + shift(*crossed, late)
+                moved = prior.plain(camera, xy) + back_in_time(*crossed, late)
                 pose = _placed(lens, path[frame], points, moved, unit)
                 places[frame] = path[frame] if pose is None else pose
         found.append(places)
