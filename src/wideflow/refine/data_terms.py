@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from wideflow.compiled import njit
 from wideflow.refine.epipolar_terms import epipolar_t, epipolar_t1
-from wideflow.refine.sampling import CHANNELS, COLOURS, cubic
+from wideflow.refine.lanes import LANES
+from wideflow.refine.sampling import CHANNELS, COLOURS, HALVES, READ, TAPS, cubic, find
 from wideflow.refine.system import (
     ALPHA,
     COLOUR,
@@ -23,18 +24,24 @@ from wideflow.refine.system import (
     GRADIENT,
     LATE_A,
     LATE_B,
-    P1_X,
-    P1_XX,
-    P1P3_XX,
-    P2_X,
-    P2_XX,
-    P2P3_XX,
-    P3_X,
-    P3_XX,
-    P3_XY,
-    P3_Y,
-    P3_YY,
-    PLACES,
+    P1,
+    P2,
+    P3,
+    P_X,
+    P_XX,
+    P_XY,
+    P_Y,
+    P_YY,
+    PAIR,
+    PQ_XX,
+    PQ_XY,
+    PQ_YX,
+    PQ_YY,
+    Q_X,
+    Q_XX,
+    Q_XY,
+    Q_Y,
+    Q_YY,
     STEREO_COLOUR,
     STEREO_GRADIENT,
     U1X,
@@ -46,12 +53,13 @@ from wideflow.refine.system import (
     to_flows,
 )
 
-FRAMES = 3  # pictures with moving places
+_VALUES = READ * CHANNELS  # of a place in a picture
+_PENALTY, _TERMS = 0, LANES  # of a pixel: sum of its data terms, and how many there are
 
 
 def linearise(
     features: Sequence[NDArray[np.float32]],
-    visible: NDArray[np.uint8],
+    visible: NDArray[np.float32],
     fundamental: NDArray[np.float64],
     weights: NDArray[np.float32],
     flows: NDArray[np.float32],
@@ -60,23 +68,24 @@ def linearise(
 ) -> float:
     """Gauss-Newton system of the data and epipolar terms around the present flows, and their energy.
 
+    All fields in the layout of `lanes`.
+
     Parameters
     ----------
-    features : four of (h + 4, w + 4, 5) float32
+    features : four of (h + 4, w + 4, 8) float32
         Feature pictures of A at t, B at t, A at t + 1, B at t + 1.
-    visible : (H, W, 3) uint8
-        1 where the pixel is seen in A at t + 1, in B at t, in B at t + 1.
+    visible : 3 numbers
+        1 where the pixel is seen in A at t + 1, in B at t, in B at t + 1, else 0.
     fundamental : (2, 3, 3) float64
         F of t and of t + 1, B' F A = 0.
     weights : (8,) float32
         Colour and gradient weight over time, the same between cameras, alpha, epsilon of the penaliser, and
         how far B at t and A at t + 1 are moved in time.
-    flows : (H, W, 6) float32
+    flows : 6 numbers
         u1, u2, u3 in pixels.
-    system : (H, W, 27) float32
+    system : 27 numbers
         Filled: M and b of the quadratic du' M du + 2 b' du that majorises the linearised terms.
-
-    penalty : (H, W) float32
+    penalty : 1 number
         Filled: mean of the data terms that are on at the pixel, grey levels; NaN where none is.
 
     Returns
@@ -84,183 +93,145 @@ def linearise(
     float
         Sum of the terms over all pixels.
     """
-    energy = np.empty(flows.shape[0])
-    a0, b0, a1, b1 = features
-    _linearise(a0, b0, a1, b1, visible, fundamental, weights, flows, system, penalty, energy)
+    energy = np.empty(flows.shape[0] - 2)
+    _linearise(*features, visible, fundamental, weights, flows, system, penalty, energy)
     return float(energy.sum())
-
-
-@njit(inline="always")
-def _difference(first, second, colour_weight, gradient_weight, epsilon):
-    """Penalty of one data term; the weights of its colour and of its gradient part in the quadratic."""
-    colour = gradient = np.float32(0.0)
-    for c in range(COLOURS):
-        d = first[c] - second[c]
-        colour += d * d
-    for c in range(COLOURS, CHANNELS):
-        d = first[c] - second[c]
-        gradient += d * d
-    colour = np.sqrt(colour + epsilon * epsilon)
-    gradient = np.sqrt(gradient + epsilon * epsilon)
-    penalty = colour_weight * colour + gradient_weight * gradient
-    return penalty, np.float32(0.5) * colour_weight / colour, np.float32(0.5) * gradient_weight / gradient
 
 
 @njit(parallel=True, error_model="numpy")
 def _linearise(a0, b0, a1, b1, visible, fundamental, weights, flows, system, penalty, energy):
-    rows, columns = flows.shape[:2]
+    rows, strip = flows.shape[0] - 2, flows.shape[1] - 2
+    height, width, alpha, epsilon = a0.shape[0] - 4, a0.shape[1] - 4, weights[ALPHA], weights[EPSILON]
+    height_b, width_b = b0.shape[0] - 4, b0.shape[1] - 4
+    first, stereo, loop = a1.reshape(-1), b0.reshape(-1), b1.reshape(-1)
+    over_time = weights[COLOUR], weights[GRADIENT]
+    between = weights[STEREO_COLOUR], weights[STEREO_GRADIENT]
+    now, after = fundamental[0].reshape(-1), fundamental[1].reshape(-1)
     for y in prange(rows):
-        values, slopes_x, slopes_y = (
-            np.empty((FRAMES, CHANNELS), np.float32),
-            np.empty((FRAMES, CHANNELS), np.float32),
-            np.empty((FRAMES, CHANNELS), np.float32),
+        x, where, total = np.empty(LANES), np.empty((3, 2 * LANES)), np.zeros(LANES)
+        found, own = np.zeros((3, _VALUES * LANES), np.float32), np.empty(CHANNELS * LANES, np.float32)
+        pairs, data = np.empty((2, PAIR * LANES), np.float32), np.empty(2 * LANES, np.float32)
+        taps, halves = np.empty(TAPS * LANES, np.float32), np.empty(HALVES, np.float32)
+        inside = np.empty(LANES, np.float32)
+        u, s, p, here = flows[y + 1], system[y + 1], penalty[y + 1], a0[y + 2]
+        seen = visible[y + 1].reshape(strip + 2, 3, LANES)
+        for i in range(1, strip + 1):
+            for n in range(LANES):
+                column = n * strip + i - 1
+                x[n], inside[n] = column, column < width
+                column = min(column, width - 1) + 2
+                for c in range(CHANNELS):
+                    own[c * LANES + n] = here[column, c]
+            _where(x, y, u, i, where)
+            find(width, height, where, P1, taps)
+            cubic(first, width, taps, seen, i, P1, halves, found)
+            find(width_b, height_b, where, P2, taps)
+            cubic(stereo, width_b, taps, seen, i, P2, halves, found)
+            find(width_b, height_b, where, P3, taps)
+            cubic(loop, width_b, taps, seen, i, P3, halves, found)
+            data[:] = np.float32(0)
+            _moving(found, P1, seen, i, between, epsilon, pairs, data)
+            _moving(found, P2, seen, i, over_time, epsilon, pairs, data)
+            _fixed(found, P1, own, seen, i, over_time, epsilon, pairs, data)
+            _fixed(found, P2, own, seen, i, between, epsilon, pairs, data)
+            for n in range(LANES):
+                p[i, n] = data[_PENALTY + n] / data[_TERMS + n]
+                total[n] += data[_PENALTY + n]
+            epipolar_t(now, x, y, where, inside, weights[LATE_B], alpha, epsilon, pairs, total)
+            epipolar_t1(after, x, y, where, inside, weights[LATE_A], alpha, epsilon, pairs, total)
+            to_flows(pairs, s, i)
+        energy[y] = total.sum()
+
+
+@njit(error_model="numpy")
+def _where(x, y, u, i, where):
+    """The places p1, p2, p3: their x, then their y."""
+    for n in range(LANES):
+        p1x, p1y = x[n] + u[i, U1X + n], y + u[i, U1Y + n]
+        where[P1, n], where[P1, LANES + n] = p1x, p1y
+        where[P2, n], where[P2, LANES + n] = x[n] + u[i, U2X + n], y + u[i, U2Y + n]
+        where[P3, n] = p1x + u[i, U2X + n] + u[i, U3X + n]
+        where[P3, LANES + n] = p1y + u[i, U2Y + n] + u[i, U3Y + n]
+
+
+@njit(error_model="numpy")
+def _fixed(found, place, own, seen, i, weights, epsilon, pairs, data):
+    """E_D 1 and 3, a moving place against the pixel itself: added to the system and to the data terms."""
+    for n in range(LANES):
+        colour = gradient = epsilon * epsilon
+        for c in range(COLOURS):
+            d = found[place, c * LANES + n] - own[c * LANES + n]
+            colour += d * d
+        for c in range(COLOURS, CHANNELS):
+            d = found[place, c * LANES + n] - own[c * LANES + n]
+            gradient += d * d
+        colour, gradient = np.sqrt(colour), np.sqrt(gradient)
+        data[_PENALTY + n] += seen[i, place, n] * (weights[0] * colour + weights[1] * gradient)
+        data[_TERMS + n] += seen[i, place, n]
+        half = np.float32(0.5) * seen[i, place, n]
+        colour, gradient = half * weights[0] / colour, half * weights[1] / gradient
+        xx = xy = yy = bx = by = np.float32(0)
+        for c in range(CHANNELS):
+            vx, vy = found[place, (c + CHANNELS) * LANES + n], found[place, (c + 2 * CHANNELS) * LANES + n]
+            w, d = colour if c < COLOURS else gradient, found[place, c * LANES + n] - own[c * LANES + n]
+            wx, wy = w * vx, w * vy
+            xx += wx * vx
+            xy += wx * vy
+            yy += wy * vy
+            bx += wx * d
+            by += wy * d
+        pairs[place, P_XX + n] += xx
+        pairs[place, P_XY + n] += xy
+        pairs[place, P_YY + n] += yy
+        pairs[place, P_X + n] += bx
+        pairs[place, P_Y + n] += by
+
+
+@njit(error_model="numpy")
+def _moving(found, place, seen, i, weights, epsilon, pairs, data):
+    """E_D 2 and 4, the place p3 against another moving place: the system begins with them."""
+    for n in range(LANES):
+        colour = gradient = epsilon * epsilon
+        for c in range(COLOURS):
+            d = found[P3, c * LANES + n] - found[place, c * LANES + n]
+            colour += d * d
+        for c in range(COLOURS, CHANNELS):
+            d = found[P3, c * LANES + n] - found[place, c * LANES + n]
+            gradient += d * d
+        colour, gradient, both = np.sqrt(colour), np.sqrt(gradient), seen[i, P3, n] * seen[i, place, n]
+        data[_PENALTY + n] += both * (weights[0] * colour + weights[1] * gradient)
+        data[_TERMS + n] += both
+        half = np.float32(0.5) * both
+        colour, gradient = half * weights[0] / colour, half * weights[1] / gradient
+        xx = xy = yy = bx = by = np.float32(0)
+        xx3 = xy3 = yy3 = bx3 = by3 = np.float32(0)
+        mixed_xx = mixed_xy = mixed_yx = mixed_yy = np.float32(0)
+        for c in range(CHANNELS):
+            vx, vy = found[place, (c + CHANNELS) * LANES + n], found[place, (c + 2 * CHANNELS) * LANES + n]
+            x3, y3 = found[P3, (c + CHANNELS) * LANES + n], found[P3, (c + 2 * CHANNELS) * LANES + n]
+            w, d = colour if c < COLOURS else gradient, found[P3, c * LANES + n] - found[place, c * LANES + n]
+            wx, wy, wx3, wy3 = w * vx, w * vy, w * x3, w * y3
+            xx += wx * vx
+            xy += wx * vy
+            yy += wy * vy
+            bx += wx * d
+            by += wy * d
+            xx3 += wx3 * x3
+            xy3 += wx3 * y3
+            yy3 += wy3 * y3
+            bx3 += wx3 * d
+            by3 += wy3 * d
+            mixed_xx += wx * x3
+            mixed_xy += wx * y3
+            mixed_yx += wy * x3
+            mixed_yy += wy * y3
+        pairs[place, P_XX + n], pairs[place, P_XY + n], pairs[place, P_YY + n] = xx, xy, yy
+        pairs[place, Q_XX + n], pairs[place, Q_XY + n], pairs[place, Q_YY + n] = xx3, xy3, yy3
+        pairs[place, PQ_XX + n], pairs[place, PQ_XY + n] = -mixed_xx, -mixed_xy
+        pairs[place, PQ_YX + n], pairs[place, PQ_YY + n] = -mixed_yx, -mixed_yy
+        pairs[place, P_X + n], pairs[place, P_Y + n], pairs[place, Q_X + n], pairs[place, Q_Y + n] = (
+            -bx,
+            -by,
+            bx3,
+            by3,
         )
-        v1, v2, v3 = values[0], values[1], values[2]
-        x1, x2, x3 = slopes_x[0], slopes_x[1], slopes_x[2]
-        y1, y2, y3 = slopes_y[0], slopes_y[1], slopes_y[2]
-        v0 = np.empty(CHANNELS, np.float32)
-        places = np.empty(PLACES, np.float32)
-        total = 0.0
-        for x in range(columns):
-            for c in range(CHANNELS):
-                v0[c] = a0[y + 2, x + 2, c]
-            p1x, p1y = x + flows[y, x, U1X], y + flows[y, x, U1Y]
-            p2x, p2y = x + flows[y, x, U2X], y + flows[y, x, U2Y]
-            p3x = p1x + flows[y, x, U2X] + flows[y, x, U3X]
-            p3y = p1y + flows[y, x, U2Y] + flows[y, x, U3Y]
-            for k in range(PLACES):
-                places[k] = np.float32(0.0)
-            seen1, seen2, seen3 = visible[y, x, 0], visible[y, x, 1], visible[y, x, 2]
-            if seen1:
-                cubic(a1, p1x, p1y, v1, x1, y1)
-            if seen2:
-                cubic(b0, p2x, p2y, v2, x2, y2)
-            if seen3:
-                cubic(b1, p3x, p3y, v3, x3, y3)
-            data, terms = np.float32(0), 0
-            if seen1:
-                data += _fixed(
-                    v1, x1, y1, v0, weights[COLOUR], weights[GRADIENT], weights[EPSILON], places, P1_XX, P1_X
-                )
-                terms += 1
-            if seen2:
-                data += _fixed(
-                    v2,
-                    x2,
-                    y2,
-                    v0,
-                    weights[STEREO_COLOUR],
-                    weights[STEREO_GRADIENT],
-                    weights[EPSILON],
-                    places,
-                    P2_XX,
-                    P2_X,
-                )
-                terms += 1
-            if seen2 and seen3:
-                data += _moving(
-                    v3,
-                    x3,
-                    y3,
-                    v2,
-                    x2,
-                    y2,
-                    weights[COLOUR],
-                    weights[GRADIENT],
-                    weights[EPSILON],
-                    places,
-                    P2_XX,
-                    P2P3_XX,
-                    P2_X,
-                )
-                terms += 1
-            if seen1 and seen3:
-                data += _moving(
-                    v3,
-                    x3,
-                    y3,
-                    v1,
-                    x1,
-                    y1,
-                    weights[STEREO_COLOUR],
-                    weights[STEREO_GRADIENT],
-                    weights[EPSILON],
-                    places,
-                    P1_XX,
-                    P1P3_XX,
-                    P1_X,
-                )
-                terms += 1
-            penalty[y, x] = data / terms if terms else np.nan
-            alpha, epsilon = weights[ALPHA], weights[EPSILON]
-            geometry = epipolar_t(
-                fundamental, x, y, p2x, p2y, p3x, p3y, weights[LATE_B], alpha, epsilon, places
-            )
-            geometry += epipolar_t1(
-                fundamental, x, y, p1x, p1y, p3x, p3y, weights[LATE_A], alpha, epsilon, places
-            )
-            total += geometry + data
-            to_flows(places, system, y, x)
-        energy[y] = total
-
-
-@njit(inline="always")
-def _fixed(v, vx, vy, v0, colour_weight, gradient_weight, epsilon, places, block, right):
-    """E_D 1 and 3: a moving place against the pixel itself."""
-    penalty, colour, gradient = _difference(v, v0, colour_weight, gradient_weight, epsilon)
-    xx = xy = yy = bx = by = np.float32(0)
-    for c in range(CHANNELS):
-        w = colour if c < COLOURS else gradient
-        wx, wy, d = w * vx[c], w * vy[c], v[c] - v0[c]
-        xx += wx * vx[c]
-        xy += wx * vy[c]
-        yy += wy * vy[c]
-        bx += wx * d
-        by += wy * d
-    places[block] += xx
-    places[block + 1] += xy
-    places[block + 2] += yy
-    places[right] += bx
-    places[right + 1] += by
-    return penalty
-
-
-@njit(inline="always")
-def _moving(v3, x3, y3, v, vx, vy, colour_weight, gradient_weight, epsilon, places, block, mixed, right):
-    """E_D 2 and 4: the place p3 against another moving place."""
-    penalty, colour, gradient = _difference(v3, v, colour_weight, gradient_weight, epsilon)
-    xx = xy = yy = bx = by = np.float32(0)
-    xx3 = xy3 = yy3 = bx3 = by3 = np.float32(0)
-    mixed_xx = mixed_xy = mixed_yx = mixed_yy = np.float32(0)
-    for c in range(CHANNELS):
-        w = colour if c < COLOURS else gradient
-        wx, wy, wx3, wy3, d = w * vx[c], w * vy[c], w * x3[c], w * y3[c], v3[c] - v[c]
-        xx += wx * vx[c]
-        xy += wx * vy[c]
-        yy += wy * vy[c]
-        bx += wx * d
-        by += wy * d
-        xx3 += wx3 * x3[c]
-        xy3 += wx3 * y3[c]
-        yy3 += wy3 * y3[c]
-        bx3 += wx3 * d
-        by3 += wy3 * d
-        mixed_xx += wx * x3[c]
-        mixed_xy += wx * y3[c]
-        mixed_yx += wy * x3[c]
-        mixed_yy += wy * y3[c]
-    places[block] += xx
-    places[block + 1] += xy
-    places[block + 2] += yy
-    places[right] -= bx
-    places[right + 1] -= by
-    places[P3_XX] += xx3
-    places[P3_XY] += xy3
-    places[P3_YY] += yy3
-    places[P3_X] += bx3
-    places[P3_Y] += by3
-    places[mixed] -= mixed_xx
-    places[mixed + 1] -= mixed_xy
-    places[mixed + 2] -= mixed_yx
-    places[mixed + 3] -= mixed_yy
-    return penalty

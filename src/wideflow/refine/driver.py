@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import cv2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -14,6 +15,7 @@ from wideflow.geometry.flow_loop import FlowLoop
 from wideflow.geometry.pyramid import resized_flow, resized_mask, scale_between, shrunk
 from wideflow.progress import Progress, silent
 from wideflow.refine.energy import Energy
+from wideflow.refine.lanes import Laned, from_lanes, to_lanes
 
 _HALVINGS = 4  # times that a step which raises the energy is halved before the level is done
 Field = NDArray[np.float32]
@@ -83,33 +85,37 @@ def refine_flows(
         seen = np.stack([resized_mask(mask, small[0].shape[:2]) for mask in visible], axis=-1)
         energy = Energy(small, _resized_fundamental(F, pictures, small), seen, state, config, late)
         progress(level, config.levels, f"refine at {small[0].shape[1]}x{small[0].shape[0]}")
-        state, values = minimise(energy, state, config.iterations)
+        found, values = minimise(energy, to_lanes(state), config.iterations)
+        state = from_lanes(found, state.shape[1])
         energies.append(tuple(values))
     refined = FlowLoop(state[..., :2], state[..., 2:4], state[..., 4:], *visible)
     return Refinement(refined, energy.penalty, tuple(energies))
 
 
-def minimise(energy: Energy, flows: Field, iterations: int) -> tuple[Field, list[float]]:
+def minimise(energy: Energy, flows: Laned, iterations: int) -> tuple[Laned, list[float]]:
     """Flows of lower energy, and the energy before and after every step: it never rises."""
     values = [energy(flows)]
     for _ in range(iterations):
         values.append(values[-1] - energy.bend(flows))
         step = energy.step(flows)
         for _ in range(_HALVINGS):
-            value = energy(flows + step)
+            there = flows + step
+            value = energy(there)
             if value <= values[-1]:
                 break
             step = step * np.float32(0.5)
         else:
             energy(flows)
             break
-        flows = flows + step
+        flows = there
         values.append(value)
     return flows, values
 
 
 def _resized(state: Field, before: Sequence[tuple[int, ...]], after: Sequence[tuple[int, ...]]) -> Field:
     """u1, u2, u3 on another level: each place x + u is mapped as the picture in which it lies."""
+    if list(before) == list(after):
+        return state
     a, b, a_next, b_next = (scale_between(old, new) for old, new in zip(before, after, strict=True))
     shape = (after[0][0], after[0][1])
     u1, u2, u3 = state[..., :2], state[..., 2:4], state[..., 4:]
@@ -131,7 +137,7 @@ def _check(pictures: Sequence[Field], fundamental: NDArray[np.float64], flows: F
     if len(pictures) != 4 or any(np.ndim(picture) != 3 or np.shape(picture)[2] != 3 for picture in pictures):
         raise InputError("refinement needs four RGB pictures: A and B at t, A and B at t + 1")
     for picture in pictures:
-        if not (np.min(picture) >= -0.01 and np.max(picture) <= 1.01):  # NaN is neither
+        if not cv2.checkRange(np.asarray(picture, np.float32), True, minVal=-0.01, maxVal=1.01)[0]:
             raise InputError("refinement needs pictures with finite values in 0..1; scale them first")
     a, b, a_next, b_next = (picture.shape[:2] for picture in pictures)
     if a != a_next or b != b_next:

@@ -14,8 +14,12 @@ from numba import prange
 from numpy.typing import NDArray
 
 from wideflow.compiled import njit
+from wideflow.refine.bands import in_bands
+from wideflow.refine.lanes import LANES, Laned, fill_row_margins
+from wideflow.refine.smoothness import BELOW, STEREO
 
 SLOPES = 4  # differences of the two components to the right, then downwards
+_PULLS = 10  # numbers of a pixel while slopes relax
 _STEEPEST = 1.0  # px per px; more is an edge, not a slope
 _REACH = 3.0  # px over which the first slopes are averaged
 
@@ -31,96 +35,133 @@ def first_slopes(stereo: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def slope_energy(
-    slopes: NDArray[np.float32],
-    conductance: NDArray[np.float32],
-    weight: float,
-    epsilon: float,
-    bonds: NDArray[np.float32],
+    slopes: Laned, conductance: Laned, weight: float, epsilon: float, width: int, bonds: Laned
 ) -> float:
     """Energy of the slopes' changes, and the weights of its quadratic majoriser.
 
+    All fields in the layout of `lanes`, with their margins.
+
     Parameters
     ----------
-    slopes : (H, W, 4) float32
+    slopes : 4 numbers
         px per px.
-    conductance : (H, W, 2) float32
+    conductance : 2 numbers
         As in `smoothness.smoothness`.
     weight : float
         beta_2 lambda.
     epsilon : float
         Of the penaliser.
-    bonds : (H, W, 2) float32
+    width : int
+        Of the picture.
+    bonds : 2 numbers
         Filled: weights of the edges to the right and downwards.
     """
-    energy = np.empty(slopes.shape[0])
-    _slope_energy(slopes, conductance, np.float32(weight), np.float32(epsilon), bonds, energy)
+    energy = np.empty(slopes.shape[0] - 2)
+    _slope_energy(slopes, conductance, np.float32(weight), np.float32(epsilon), width, bonds, energy)
     return float(energy.sum())
 
 
 @njit(parallel=True, error_model="numpy")
-def _slope_energy(slopes, conductance, weight, epsilon, bonds, energy):
-    rows, columns = slopes.shape[:2]
-    for y in prange(rows):
-        total = 0.0
-        for x in range(columns):
-            right = conductance[y, x, 0] if x + 1 < columns else np.float32(0)
-            below = conductance[y, x, 1] if y + 1 < rows else np.float32(0)
-            xn, yn = min(x + 1, columns - 1), min(y + 1, rows - 1)
-            squared = epsilon * epsilon
-            for k in range(SLOPES):
-                here = slopes[y, x, k]
-                dx, dy = slopes[y, xn, k] - here, slopes[yn, x, k] - here
-                squared += right * dx * dx + below * dy * dy
-            size = np.sqrt(squared)
-            total += weight * size
-            bonds[y, x, 0] = np.float32(0.5) * weight * right / size
-            bonds[y, x, 1] = np.float32(0.5) * weight * below / size
-        energy[y] = total
+def _slope_energy(slopes, conductance, weight, epsilon, width, bonds, energy):
+    for y in prange(1, len(energy) + 1):
+        total = np.zeros(LANES)
+        _pay(slopes[y], slopes[y + 1], conductance[y], weight, epsilon, width, bonds[y], total)
+        energy[y - 1] = total.sum()
 
 
-def relax_slopes(
-    stereo: NDArray[np.float32],
-    edges: NDArray[np.float32],
-    bonds: NDArray[np.float32],
-    slopes: NDArray[np.float32],
-    sweeps: int,
-) -> None:
+@njit(error_model="numpy")
+def _pay(slopes, below, g, weight, epsilon, width, bonds, total):
+    """A row: its bonds are filled, its energy is added."""
+    strip = slopes.shape[0] - 2
+    for i in range(1, strip + 1):
+        for n in range(LANES):
+            inside = np.float32(1) if n * strip + i <= width else np.float32(0)
+            across = down = np.float32(0)
+            for k in range(0, SLOPES * LANES, LANES):
+                dx, dy = slopes[i + 1, k + n] - slopes[i, k + n], below[i, k + n] - slopes[i, k + n]
+                across += dx * dx
+                down += dy * dy
+            size = np.sqrt(epsilon * epsilon + g[i, n] * across + g[i, LANES + n] * down)
+            total[n] += inside * weight * size
+            half = np.float32(0.5) * weight / size
+            bonds[i, n], bonds[i, LANES + n] = half * g[i, n], half * g[i, LANES + n]
+
+
+def relax_slopes(flows: Laned, edges: Laned, bonds: Laned, slopes: Laned, sweeps: int) -> None:
     """Lower the quadratic model of the smoothness over the slopes (in place), the flow held fixed.
+
+    All fields in the layout of `lanes`, with their margins.
 
     Parameters
     ----------
-    stereo : (H, W, 2) float32
-        The flow in pixels.
-    edges, bonds : (H, W, 2) float32
-        Weights, to the right and downwards, of the flow's differences and of the slopes' differences.
-    slopes : (H, W, 4) float32
+    flows, edges : 6 numbers
+        u1, u2, u3 in pixels, and the weights of their differences as `smoothness.smoothness` fills them.
+    bonds : 2 numbers
+        Weights, to the right and downwards, of the slopes' differences.
+    slopes : 4 numbers
         Changed in place.
     sweeps : int
         Gauss-Seidel sweeps.
     """
-    for _ in range(sweeps):
-        for parity in range(2):
-            _relax_slopes(stereo, edges, bonds, slopes, parity)
+    pulls = np.empty((*slopes.shape[:2], _PULLS * LANES), np.float32)
+    _prepare(flows, edges, bonds, pulls)
+    for order in in_bands(slopes.shape[0] - 2, 0, 2 * sweeps):
+        _relax(pulls, slopes, *order)
 
 
 @njit(parallel=True, error_model="numpy")
-def _relax_slopes(stereo, edges, bonds, slopes, parity):
-    rows, columns = stereo.shape[:2]
-    for row in prange(rows):
-        y = np.int64(row)
-        up, down = max(y - 1, 0), min(y + 1, rows - 1)
-        for x in range((y + parity) % 2, columns, 2):
-            before, after = max(x - 1, 0), min(x + 1, columns - 1)
+def _prepare(flows, edges, bonds, pulls):
+    for y in prange(1, flows.shape[0] - 1):
+        _prepare_row(bonds[y - 1], bonds[y], edges[y], flows[y], flows[y + 1], pulls[y])
+
+
+@njit(error_model="numpy")
+def _prepare_row(bonds_above, bonds, edges, u, below, pulls):
+    """Of every pixel: weights of its neighbours, the inverses of their sums with the flow's, its pulls."""
+    x, y = 2 * STEREO * LANES, (2 * STEREO + 1) * LANES
+    for i in range(1, u.shape[0] - 1):
+        for n in range(LANES):
             # the weight of the edge to a missing neighbour is zero
-            right, below = bonds[y, x, 0], bonds[y, x, 1]
-            left = bonds[y, before, 0] if x > 0 else np.float32(0)
-            above = bonds[up, x, 1] if y > 0 else np.float32(0)
-            total = right + left + below + above + np.float32(1e-9)
+            right, left, down, up = (
+                bonds[i, n],
+                bonds[i - 1, n],
+                bonds[i, LANES + n],
+                bonds_above[i, LANES + n],
+            )
+            total = right + left + down + up + np.float32(1e-9)
+            across, along = edges[i, STEREO * LANES + n], edges[i, BELOW + STEREO * LANES + n]
+            pulls[i, n], pulls[i, LANES + n] = right, left
+            pulls[i, 2 * LANES + n], pulls[i, 3 * LANES + n] = down, up
+            pulls[i, 4 * LANES + n], pulls[i, 5 * LANES + n] = 1 / (total + across), 1 / (total + along)
+            pulls[i, 6 * LANES + n] = across * (u[i + 1, x + n] - u[i, x + n])
+            pulls[i, 7 * LANES + n] = across * (u[i + 1, y + n] - u[i, y + n])
+            pulls[i, 8 * LANES + n] = along * (below[i, x + n] - u[i, x + n])
+            pulls[i, 9 * LANES + n] = along * (below[i, y + n] - u[i, y + n])
+
+
+@njit(parallel=True, error_model="numpy")
+def _relax(pulls, slopes, order, starts):
+    """Turns of the red or the black pixels of rows, in the order of `bands`."""
+    for band in prange(len(starts) - 1):
+        for turn in range(starts[band], starts[band + 1]):
+            y, first = order[turn, 0] + 1, 1 + (order[turn, 0] + order[turn, 1]) % 2
+            fill_row_margins(slopes[y])
+            _relax_row(pulls[y], slopes[y - 1], slopes[y], slopes[y + 1], first)
+
+
+@njit(error_model="numpy")
+def _relax_row(pulls, above, slopes, below, first):
+    target = np.empty(SLOPES * LANES, np.float32)
+    for i in range(first, slopes.shape[0] - 1, 2):
+        for n in range(LANES):
+            right, left = pulls[i, n], pulls[i, LANES + n]
+            down, up = pulls[i, 2 * LANES + n], pulls[i, 3 * LANES + n]
             for k in range(SLOPES):
-                component, axis = k % 2, k // 2
-                neighbour = stereo[y, after, component] if axis == 0 else stereo[down, x, component]
-                edge = edges[y, x, axis]
-                pull = right * slopes[y, after, k] + left * slopes[y, before, k]
-                pull += below * slopes[down, x, k] + above * slopes[up, x, k]
-                pull += edge * (neighbour - stereo[y, x, component])
-                slopes[y, x, k] = pull / (total + edge)
+                s = k * LANES + n
+                pull = (
+                    right * slopes[i + 1, s] + left * slopes[i - 1, s] + down * below[i, s] + up * above[i, s]
+                )
+                target[s] = pulls[i, (4 + k // 2) * LANES + n] * (pull + pulls[i, (6 + k) * LANES + n])
+        # apart from the loop above, of which compilers could not tell that it reads no pixel that it writes
+        for n in range(SLOPES * LANES):
+            slopes[i, n] = target[n]

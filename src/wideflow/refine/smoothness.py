@@ -12,76 +12,91 @@ from numba import prange
 from numpy.typing import NDArray
 
 from wideflow.compiled import njit
+from wideflow.refine.lanes import LANES, Laned
 
 FLOWS = 3
 STEREO = 1  # index of u2 among u1, u2, u3, the one that may have a slope for free
+BELOW = FLOWS * LANES  # from the weight of an edge to the right to that of the one downwards
+_NEXT = 2 * LANES  # from the differences to the right to those downwards
 
 
 def smoothness(
-    flows: NDArray[np.float32],
-    slopes: NDArray[np.float32],
-    conductance: NDArray[np.float32],
+    flows: Laned,
+    slopes: Laned,
+    conductance: Laned,
     betas: NDArray[np.float32],
     epsilon: float,
-    edges: NDArray[np.float32],
+    width: int,
+    edges: Laned,
 ) -> float:
     """Energy of the smoothness term, and the weight of every edge between pixels in its quadratic majoriser.
 
+    All fields in the layout of `lanes`, with their margins.
+
     Parameters
     ----------
-    flows : (H, W, 6) float32
+    flows : 6 numbers
         u1, u2, u3 in pixels.
-    slopes : (H, W, 4) float32
+    slopes : 4 numbers
         Free differences of u2, (x, y) to the right, then (x, y) downwards.
-    conductance : (H, W, 2) float32
-        g of the edges to the right and downwards, 0..1.
+    conductance : 2 numbers
+        g of the edges to the right and downwards, 0..1; 0 at the border.
     betas : (3,) float32
         Weights of the three flows.
     epsilon : float
         Of the penaliser, px.
-    edges : (H, W, 6) float32
-        Filled: weights of u1, u2, u3 on the edge to the right, then downwards; 0 at the border.
+    width : int
+        Of the picture.
+    edges : 6 numbers
+        Filled: weights of u1, u2, u3 on the edge to the right, then downwards.
     """
-    energy = np.empty(flows.shape[0])
-    _smoothness(flows, slopes, conductance, betas, np.float32(epsilon), edges, energy)
+    energy = np.empty(flows.shape[0] - 2)
+    _smoothness(flows, slopes, conductance, betas, np.float32(epsilon), width, edges, energy)
     return float(energy.sum())
 
 
 @njit(parallel=True, error_model="numpy")
-def _smoothness(flows, slopes, conductance, betas, epsilon, edges, energy):
-    rows, columns = flows.shape[:2]
-    for y in prange(rows):
-        total = 0.0
-        for x in range(columns):
-            right = conductance[y, x, 0] if x + 1 < columns else np.float32(0)
-            below = conductance[y, x, 1] if y + 1 < rows else np.float32(0)
-            xn, yn = min(x + 1, columns - 1), min(y + 1, rows - 1)
-            for i in range(FLOWS):
-                squared = epsilon * epsilon
-                for k in range(2 * i, 2 * i + 2):
-                    here = flows[y, x, k]
-                    dx, dy = flows[y, xn, k] - here, flows[yn, x, k] - here
-                    if i == STEREO:
-                        dx -= slopes[y, x, k - 2 * STEREO]
-                        dy -= slopes[y, x, k - 2 * STEREO + 2]
-                    squared += right * dx * dx + below * dy * dy
-                size = np.sqrt(squared)
-                total += betas[i] * size
-                weight = np.float32(0.5) * betas[i] / size
-                edges[y, x, i] = weight * right
-                edges[y, x, i + 3] = weight * below
-        energy[y] = total
+def _smoothness(flows, slopes, conductance, betas, epsilon, width, edges, energy):
+    weights = betas[0], betas[1], betas[2]
+    for y in prange(1, len(energy) + 1):
+        total = np.zeros(LANES)
+        _pay(flows[y], flows[y + 1], slopes[y], conductance[y], weights, epsilon, width, edges[y], total)
+        energy[y - 1] = total.sum()
+
+
+@njit(error_model="numpy")
+def _pay(u, below, slopes, g, betas, epsilon, width, edges, total):
+    """A row: its edges are filled, its energy is added."""
+    strip = u.shape[0] - 2
+    for i in range(1, strip + 1):
+        for n in range(LANES):
+            inside = np.float32(1) if n * strip + i <= width else np.float32(0)
+            for f in range(FLOWS):
+                x, y = 2 * f * LANES + n, (2 * f + 1) * LANES + n
+                right_x, right_y = u[i + 1, x] - u[i, x], u[i + 1, y] - u[i, y]
+                below_x, below_y = below[i, x] - u[i, x], below[i, y] - u[i, y]
+                if f == STEREO:
+                    right_x, right_y = right_x - slopes[i, n], right_y - slopes[i, LANES + n]
+                    below_x, below_y = below_x - slopes[i, _NEXT + n], below_y - slopes[i, _NEXT + LANES + n]
+                across = g[i, n] * (right_x * right_x + right_y * right_y)
+                down = g[i, LANES + n] * (below_x * below_x + below_y * below_y)
+                size = np.sqrt(epsilon * epsilon + across + down)
+                total[n] += inside * betas[f] * size
+                weight = np.float32(0.5) * betas[f] / size
+                edges[i, f * LANES + n] = weight * g[i, n]
+                edges[i, BELOW + f * LANES + n] = weight * g[i, LANES + n]
 
 
 def conductance(picture: NDArray[np.float32], contrast: float) -> NDArray[np.float32]:
-    """How freely flow spreads between neighbours, (H, W, 2): low where the picture has an edge.
+    """How freely flow spreads to the right and lower neighbour, (H, W, 2): low where the picture has an edge.
 
-    exp(-|difference of colour| / contrast), the colours 0..1; a contrast of 0 means everywhere 1.
+    exp(-|difference of colour| / contrast), the colours 0..1; a contrast of 0 means everywhere 1. 0 at the
+    border, where there is no neighbour.
     """
-    out = np.ones((*picture.shape[:2], 2), np.float32)
+    out = np.zeros((*picture.shape[:2], 2), np.float32)
+    out[:, :-1, 0] = out[:-1, :, 1] = 1
     if contrast > 0:
-        across = np.linalg.norm(np.diff(picture, axis=1), axis=2)
-        down = np.linalg.norm(np.diff(picture, axis=0), axis=2)
-        out[:, :-1, 0] = np.exp(-across / contrast)
-        out[:-1, :, 1] = np.exp(-down / contrast)
+        across, down = np.diff(picture, axis=1), np.diff(picture, axis=0)
+        out[:, :-1, 0] = np.exp(np.sqrt(np.einsum("yxc,yxc->yx", across, across)) / np.float32(-contrast))
+        out[:-1, :, 1] = np.exp(np.sqrt(np.einsum("yxc,yxc->yx", down, down)) / np.float32(-contrast))
     return out

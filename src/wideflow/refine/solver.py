@@ -8,166 +8,246 @@ from __future__ import annotations
 
 import numpy as np
 from numba import prange
-from numpy.typing import NDArray
 
 from wideflow.compiled import njit
-from wideflow.refine.smoothness import STEREO
+from wideflow.refine.bands import in_bands
+from wideflow.refine.lanes import LANES, Laned, fill_margins, fill_row_margins
+from wideflow.refine.smoothness import BELOW, STEREO
 from wideflow.refine.system import RIGHT, UNKNOWNS
 
 _DAMPING = 1e-3  # keeps the matrix of a pixel without data regular
 _TURNS = 24  # of red and black pixels that rows take while they are in the cache
-_BAND = 32  # rows that a thread takes at once, at least
 
 
 def solve_step(
-    system: NDArray[np.float32],
-    edges: NDArray[np.float32],
-    flows: NDArray[np.float32],
-    slopes: NDArray[np.float32],
-    sweeps: int,
-    relaxation: float,
-) -> NDArray[np.float32]:
-    """Increment (H, W, 6) that minimises the quadratic model of the energy around ``flows``.
+    system: Laned, edges: Laned, flows: Laned, slopes: Laned, sweeps: int, relaxation: float
+) -> Laned:
+    """Increment (6 numbers) that minimises the quadratic model of the energy around ``flows``.
+
+    All fields in the layout of `lanes`, those of ``flows`` and ``slopes`` with their margins.
 
     Parameters
     ----------
-    system : (H, W, 27) float32
+    system : 27 numbers
         Of `data_terms.linearise`; overwritten.
-    edges : (H, W, 6) float32
-        Of `smoothness.smoothness`.
-    flows : (H, W, 6) float32
+    edges : 6 numbers
+        Of `smoothness.smoothness`; its margins are filled.
+    flows : 6 numbers
         u1, u2, u3 in pixels.
-    slopes : (H, W, 4) float32
+    slopes : 4 numbers
         Free differences of u2.
     sweeps : int
         Each visits every pixel once.
     relaxation : float
         1 is Gauss-Seidel, below 2.
     """
+    fill_margins(edges)
     _factorise(system, edges, flows, slopes)
-    rows, columns = flows.shape[:2]
-    # margins of zeros spare all questions at the border
-    step = np.zeros((rows + 2, columns + 2, UNKNOWNS), np.float32)
-    margin = np.zeros((rows + 1, columns + 1, UNKNOWNS), np.float32)
-    margin[1:, 1:] = edges
+    step = np.zeros_like(flows)
     for first in range(0, 2 * sweeps, _TURNS):
         turns = min(_TURNS, 2 * sweeps - first)
-        _relax(system, margin, step, first, turns, np.float32(relaxation))
-    return step[1:-1, 1:-1]
+        for order in in_bands(flows.shape[0] - 2, first, turns):
+            _relax(system, edges, step, *order, np.float32(relaxation))
+    fill_margins(step)
+    return step
 
 
 @njit(parallel=True, error_model="numpy")
 def _factorise(system, edges, flows, slopes):
     """Replace each pixel's matrix by the inverse of itself plus its edges, b by the whole right-hand side."""
-    rows, columns = flows.shape[:2]
-    for y in prange(rows):
-        matrix = np.empty((UNKNOWNS, UNKNOWNS), np.float64)
-        for x in range(columns):
-            k = 0
-            for i in range(UNKNOWNS):
-                for j in range(i, UNKNOWNS):
-                    matrix[i, j] = system[y, x, k]
-                    k += 1
-            for i in range(UNKNOWNS):
-                e, here = i // 2, flows[y, x, i]
-                right, below = edges[y, x, e], edges[y, x, e + 3]
-                force, total = np.float32(0), right + below
-                free = np.float32(1) if e == STEREO else np.float32(0)
-                k = i - 2 * STEREO if e == STEREO else 0
-                if x + 1 < columns:
-                    force += right * (flows[y, x + 1, i] - here - free * slopes[y, x, k])
-                if y + 1 < rows:
-                    force += below * (flows[y + 1, x, i] - here - free * slopes[y, x, k + 2])
-                if x > 0:
-                    left = edges[y, x - 1, e]
-                    force -= left * (here - flows[y, x - 1, i] - free * slopes[y, x - 1, k])
-                    total += left
-                if y > 0:
-                    above = edges[y - 1, x, e + 3]
-                    force -= above * (here - flows[y - 1, x, i] - free * slopes[y - 1, x, k + 2])
-                    total += above
-                matrix[i, i] += total + _DAMPING
-                system[y, x, RIGHT + i] = force - system[y, x, RIGHT + i]
-            _invert(matrix)
-            k = 0
-            for i in range(UNKNOWNS):
-                for j in range(i, UNKNOWNS):
-                    system[y, x, k] = -matrix[i, j]
-                    k += 1
-
-
-@njit(inline="always")
-def _invert(m):
-    """Turn the upper triangle of a positive definite 6 x 6 matrix into that of minus its inverse.
-
-    Each turn of the sweep operator exchanges one unknown with its equation and keeps the matrix symmetric.
-    """
-    for p in range(UNKNOWNS):
-        pivot = 1 / m[p, p]
-        for i in range(UNKNOWNS):
-            if i != p:
-                factor = pivot * (m[i, p] if i < p else m[p, i])
-                for j in range(i, UNKNOWNS):
-                    if j != p:
-                        m[i, j] -= factor * (m[j, p] if j < p else m[p, j])
-        for i in range(p):
-            m[i, p] *= pivot
-        for j in range(p + 1, UNKNOWNS):
-            m[p, j] *= pivot
-        m[p, p] = -pivot
-
-
-@njit(parallel=True, error_model="numpy")
-def _relax(inverse, edges, step, first, turns, relaxation):
-    """Some turns of red and black pixels, in which each pixel's numbers come from memory but once.
-
-    A turn of a row needs the turn before of the rows beside it, and no more. So a band of rows takes its
-    turns while it is in the cache, row behind row: first what its own rows allow, which is a row less on
-    either side with every turn, then what is left between two bands. The result is that of whole turns.
-    """
-    rows = inverse.shape[0]
-    bands = max(1, rows // max(_BAND, 2 * turns))
-    for band in prange(bands):
-        top, bottom = band * rows // bands, (band + 1) * rows // bands
-        above, below = min(band, 1), min(bands - 1 - band, 1)  # is there a band on that side?
-        for front in range(top, bottom + turns):
-            for turn in range(turns):
-                y = front - turn
-                if top + above * turn <= y < bottom - below * turn:
-                    _relax_row(inverse, edges, step, y, first + turn, relaxation)
-    for band in prange(1, bands):
-        border = band * rows // bands
-        for front in range(border, border + 2 * turns):
-            for turn in range(turns):
-                y = front - turn
-                if border - turn <= y < border + turn:
-                    _relax_row(inverse, edges, step, y, first + turn, relaxation)
+    for y in prange(1, flows.shape[0] - 1):
+        rows = (
+            system[y],
+            edges[y - 1],
+            edges[y],
+            flows[y - 1],
+            flows[y],
+            flows[y + 1],
+            slopes[y - 1],
+            slopes[y],
+        )
+        totals = np.empty(3 * LANES, np.float32)
+        for i in range(1, flows.shape[1] - 1):
+            _pull(*rows, i, totals)
+            _invert(rows[0], i, totals)
 
 
 @njit(error_model="numpy")
-def _relax_row(inverse, edges, step, y, turn, relaxation):
-    """One turn of the pixels of one colour in a row."""
-    for x in range((y + turn) % 2, inverse.shape[1], 2):
-        m = inverse[y, x]
-        right, left, below, above = step[y + 1, x + 2], step[y + 1, x], step[y + 2, x + 1], step[y, x + 1]
-        e, f, g = edges[y + 1, x + 1], edges[y + 1, x], edges[y, x + 1]
-        r0 = m[RIGHT + 0] + e[0] * right[0] + f[0] * left[0] + e[3] * below[0] + g[3] * above[0]
-        r1 = m[RIGHT + 1] + e[0] * right[1] + f[0] * left[1] + e[3] * below[1] + g[3] * above[1]
-        r2 = m[RIGHT + 2] + e[1] * right[2] + f[1] * left[2] + e[4] * below[2] + g[4] * above[2]
-        r3 = m[RIGHT + 3] + e[1] * right[3] + f[1] * left[3] + e[4] * below[3] + g[4] * above[3]
-        r4 = m[RIGHT + 4] + e[2] * right[4] + f[2] * left[4] + e[5] * below[4] + g[5] * above[4]
-        r5 = m[RIGHT + 5] + e[2] * right[5] + f[2] * left[5] + e[5] * below[5] + g[5] * above[5]
-        # the matrix holds its upper triangle by rows
-        s0 = m[0] * r0 + m[1] * r1 + m[2] * r2 + m[3] * r3 + m[4] * r4 + m[5] * r5
-        s1 = m[1] * r0 + m[6] * r1 + m[7] * r2 + m[8] * r3 + m[9] * r4 + m[10] * r5
-        s2 = m[2] * r0 + m[7] * r1 + m[11] * r2 + m[12] * r3 + m[13] * r4 + m[14] * r5
-        s3 = m[3] * r0 + m[8] * r1 + m[12] * r2 + m[15] * r3 + m[16] * r4 + m[17] * r5
-        s4 = m[4] * r0 + m[9] * r1 + m[13] * r2 + m[16] * r3 + m[18] * r4 + m[19] * r5
-        s5 = m[5] * r0 + m[10] * r1 + m[14] * r2 + m[17] * r3 + m[19] * r4 + m[20] * r5
-        here = step[y + 1, x + 1]
-        here[0] += relaxation * (s0 - here[0])
-        here[1] += relaxation * (s1 - here[1])
-        here[2] += relaxation * (s2 - here[2])
-        here[3] += relaxation * (s3 - here[3])
-        here[4] += relaxation * (s4 - here[4])
-        here[5] += relaxation * (s5 - here[5])
+def _pull(system, edges_above, edges, above, u, below, slopes_above, slopes, i, totals):
+    """Add to the right-hand side what the edges pull a pixel by; the sum of their weights for every flow."""
+    for n in range(LANES):
+        for f in range(UNKNOWNS // 2):
+            e = f * LANES + n
+            right, left = edges[i, e], edges[i - 1, e]
+            down, up = edges[i, BELOW + e], edges_above[i, BELOW + e]
+            totals[e] = right + left + down + up
+            for c in range(2):
+                k = (2 * f + c) * LANES + n
+                here = u[i, k]
+                pull = right * (u[i + 1, k] - here) + left * (u[i - 1, k] - here)
+                pull += down * (below[i, k] - here) + up * (above[i, k] - here)
+                if f == STEREO:
+                    s, t = c * LANES + n, (c + 2) * LANES + n
+                    pull += left * slopes[i - 1, s] - right * slopes[i, s]
+                    pull += up * slopes_above[i, t] - down * slopes[i, t]
+                system[i, RIGHT + k] = pull - system[i, RIGHT + k]
+
+
+@njit(error_model="numpy")
+def _invert(m, i, totals):
+    """Add the weights of edges to the diagonals of matrices, whose upper triangles are then inverted.
+
+    In double precision: a pixel may be held to its line a million times as much as along it. The matrix is
+    [[A, B], [B', C]] in blocks of three unknowns; S = C - B' A^-1 B, and its inverse is
+    [[A^-1 + T S^-1 T', -T S^-1], [.., S^-1]] with T = A^-1 B.
+    """
+    for n in range(LANES):
+        t1, t2, t3 = totals[n] + _DAMPING, totals[LANES + n] + _DAMPING, totals[2 * LANES + n] + _DAMPING
+        a00, a01, a02 = m[i, n] + t1, np.float64(m[i, LANES + n]), np.float64(m[i, 2 * LANES + n])
+        b00, b01, b02 = (
+            np.float64(m[i, 3 * LANES + n]),
+            np.float64(m[i, 4 * LANES + n]),
+            np.float64(m[i, 5 * LANES + n]),
+        )
+        a11, a12 = m[i, 6 * LANES + n] + t1, np.float64(m[i, 7 * LANES + n])
+        b10, b11, b12 = (
+            np.float64(m[i, 8 * LANES + n]),
+            np.float64(m[i, 9 * LANES + n]),
+            np.float64(m[i, 10 * LANES + n]),
+        )
+        a22 = m[i, 11 * LANES + n] + t2
+        b20, b21, b22 = (
+            np.float64(m[i, 12 * LANES + n]),
+            np.float64(m[i, 13 * LANES + n]),
+            np.float64(m[i, 14 * LANES + n]),
+        )
+        c00, c01, c02 = (
+            m[i, 15 * LANES + n] + t2,
+            np.float64(m[i, 16 * LANES + n]),
+            np.float64(m[i, 17 * LANES + n]),
+        )
+        c11, c12, c22 = m[i, 18 * LANES + n] + t3, np.float64(m[i, 19 * LANES + n]), m[i, 20 * LANES + n] + t3
+        a00, a01, a02, a11, a12, a22 = _inverse(a00, a01, a02, a11, a12, a22)
+        t00, t01, t02 = _row(a00, a01, a02, b00, b01, b02, b10, b11, b12, b20, b21, b22)
+        t10, t11, t12 = _row(a01, a11, a12, b00, b01, b02, b10, b11, b12, b20, b21, b22)
+        t20, t21, t22 = _row(a02, a12, a22, b00, b01, b02, b10, b11, b12, b20, b21, b22)
+        c00 -= b00 * t00 + b10 * t10 + b20 * t20
+        c01 -= b00 * t01 + b10 * t11 + b20 * t21
+        c02 -= b00 * t02 + b10 * t12 + b20 * t22
+        c11 -= b01 * t01 + b11 * t11 + b21 * t21
+        c12 -= b01 * t02 + b11 * t12 + b21 * t22
+        c22 -= b02 * t02 + b12 * t12 + b22 * t22
+        c00, c01, c02, c11, c12, c22 = _inverse(c00, c01, c02, c11, c12, c22)
+        d00, d01, d02 = _row(t00, t01, t02, c00, c01, c02, c01, c11, c12, c02, c12, c22)
+        d10, d11, d12 = _row(t10, t11, t12, c00, c01, c02, c01, c11, c12, c02, c12, c22)
+        d20, d21, d22 = _row(t20, t21, t22, c00, c01, c02, c01, c11, c12, c02, c12, c22)
+        m[i, n] = np.float32(a00 + d00 * t00 + d01 * t01 + d02 * t02)
+        m[i, LANES + n] = np.float32(a01 + d00 * t10 + d01 * t11 + d02 * t12)
+        m[i, 2 * LANES + n] = np.float32(a02 + d00 * t20 + d01 * t21 + d02 * t22)
+        m[i, 3 * LANES + n], m[i, 4 * LANES + n], m[i, 5 * LANES + n] = (
+            np.float32(-d00),
+            np.float32(-d01),
+            np.float32(-d02),
+        )
+        m[i, 6 * LANES + n] = np.float32(a11 + d10 * t10 + d11 * t11 + d12 * t12)
+        m[i, 7 * LANES + n] = np.float32(a12 + d10 * t20 + d11 * t21 + d12 * t22)
+        m[i, 8 * LANES + n], m[i, 9 * LANES + n], m[i, 10 * LANES + n] = (
+            np.float32(-d10),
+            np.float32(-d11),
+            np.float32(-d12),
+        )
+        m[i, 11 * LANES + n] = np.float32(a22 + d20 * t20 + d21 * t21 + d22 * t22)
+        m[i, 12 * LANES + n], m[i, 13 * LANES + n], m[i, 14 * LANES + n] = (
+            np.float32(-d20),
+            np.float32(-d21),
+            np.float32(-d22),
+        )
+        m[i, 15 * LANES + n], m[i, 16 * LANES + n], m[i, 17 * LANES + n] = (
+            np.float32(c00),
+            np.float32(c01),
+            np.float32(c02),
+        )
+        m[i, 18 * LANES + n], m[i, 19 * LANES + n], m[i, 20 * LANES + n] = (
+            np.float32(c11),
+            np.float32(c12),
+            np.float32(c22),
+        )
+
+
+@njit(inline="always")
+def _inverse(a, b, c, d, e, f):
+    """Upper triangle by rows of the inverse of a symmetric 3 x 3 matrix, given by its own."""
+    A, B, C = d * f - e * e, c * e - b * f, b * e - c * d
+    share = 1 / (a * A + b * B + c * C)
+    return (
+        share * A,
+        share * B,
+        share * C,
+        share * (a * f - c * c),
+        share * (b * c - a * e),
+        share * (a * d - b * b),
+    )
+
+
+@njit(inline="always")
+def _row(x, y, z, b00, b01, b02, b10, b11, b12, b20, b21, b22):
+    """(x, y, z) times a 3 x 3 matrix."""
+    return x * b00 + y * b10 + z * b20, x * b01 + y * b11 + z * b21, x * b02 + y * b12 + z * b22
+
+
+@njit(parallel=True, error_model="numpy")
+def _relax(inverse, edges, step, order, starts, relaxation):
+    """Turns of the red or the black pixels of rows, in the order of `bands`."""
+    for band in prange(len(starts) - 1):
+        for turn in range(starts[band], starts[band + 1]):
+            y, first = order[turn, 0] + 1, 1 + (order[turn, 0] + order[turn, 1]) % 2
+            fill_row_margins(step[y])
+            _relax_row(
+                inverse[y], edges[y - 1], edges[y], step[y - 1], step[y], step[y + 1], first, relaxation
+            )
+
+
+@njit(error_model="numpy")
+def _relax_row(inverse, edges_above, edges, above, u, below, first, relaxation):
+    target = np.empty(UNKNOWNS * LANES, np.float32)
+    for i in range(first, u.shape[0] - 1, 2):
+        for n in range(LANES):
+            k0, k1, k2, k3, k4, k5 = n, LANES + n, 2 * LANES + n, 3 * LANES + n, 4 * LANES + n, 5 * LANES + n
+            # weights of u1, u2, u3 on the edges to the right, downwards, to the left, upwards
+            e0, e1, e2, e3, e4, e5 = (
+                edges[i, k0], edges[i, k1], edges[i, k2], edges[i, k3], edges[i, k4], edges[i, k5]
+            )  # fmt: skip
+            f0, f1, f2 = edges[i - 1, k0], edges[i - 1, k1], edges[i - 1, k2]
+            g0, g1, g2 = edges_above[i, k3], edges_above[i, k4], edges_above[i, k5]
+            r0 = e0 * u[i + 1, k0] + f0 * u[i - 1, k0] + e3 * below[i, k0] + g0 * above[i, k0]
+            r1 = e0 * u[i + 1, k1] + f0 * u[i - 1, k1] + e3 * below[i, k1] + g0 * above[i, k1]
+            r2 = e1 * u[i + 1, k2] + f1 * u[i - 1, k2] + e4 * below[i, k2] + g1 * above[i, k2]
+            r3 = e1 * u[i + 1, k3] + f1 * u[i - 1, k3] + e4 * below[i, k3] + g1 * above[i, k3]
+            r4 = e2 * u[i + 1, k4] + f2 * u[i - 1, k4] + e5 * below[i, k4] + g2 * above[i, k4]
+            r5 = e2 * u[i + 1, k5] + f2 * u[i - 1, k5] + e5 * below[i, k5] + g2 * above[i, k5]
+            r0, r1 = r0 + inverse[i, RIGHT + k0], r1 + inverse[i, RIGHT + k1]
+            r2, r3 = r2 + inverse[i, RIGHT + k2], r3 + inverse[i, RIGHT + k3]
+            r4, r5 = r4 + inverse[i, RIGHT + k4], r5 + inverse[i, RIGHT + k5]
+            # the matrix holds its upper triangle by rows
+            m01, m02, m03 = inverse[i, LANES + n], inverse[i, 2 * LANES + n], inverse[i, 3 * LANES + n]
+            m04, m05, m12 = inverse[i, 4 * LANES + n], inverse[i, 5 * LANES + n], inverse[i, 7 * LANES + n]
+            m13, m14, m15 = inverse[i, 8 * LANES + n], inverse[i, 9 * LANES + n], inverse[i, 10 * LANES + n]
+            m23, m24, m25 = inverse[i, 12 * LANES + n], inverse[i, 13 * LANES + n], inverse[i, 14 * LANES + n]
+            m34, m35, m45 = inverse[i, 16 * LANES + n], inverse[i, 17 * LANES + n], inverse[i, 19 * LANES + n]
+            target[k0] = inverse[i, n] * r0 + m01 * r1 + m02 * r2 + m03 * r3 + m04 * r4 + m05 * r5
+            target[k1] = m01 * r0 + inverse[i, 6 * LANES + n] * r1 + m12 * r2 + m13 * r3 + m14 * r4 + m15 * r5
+            target[k2] = (
+                m02 * r0 + m12 * r1 + inverse[i, 11 * LANES + n] * r2 + m23 * r3 + m24 * r4 + m25 * r5
+            )
+            target[k3] = (
+                m03 * r0 + m13 * r1 + m23 * r2 + inverse[i, 15 * LANES + n] * r3 + m34 * r4 + m35 * r5
+            )
+            target[k4] = (
+                m04 * r0 + m14 * r1 + m24 * r2 + m34 * r3 + inverse[i, 18 * LANES + n] * r4 + m45 * r5
+            )
+            target[k5] = (
+                m05 * r0 + m15 * r1 + m25 * r2 + m35 * r3 + m45 * r4 + inverse[i, 20 * LANES + n] * r5
+            )
+        # apart from the loop above, of which compilers could not tell that it reads no pixel that it writes
+        for n in range(UNKNOWNS * LANES):
+            u[i, n] += relaxation * (target[n] - u[i, n])
