@@ -16,7 +16,7 @@ import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import FAST, njit
+from wideflow.compiled import kernel, njit
 from wideflow.descriptors.distance import BINS
 
 _COS = np.cos(2 * np.pi * np.arange(BINS) / BINS).astype(np.float32)
@@ -122,37 +122,40 @@ def _octant(x, y):
     return octant, t if octant % 2 == 0 else 1 - t
 
 
-@njit(parallel=True, fastmath=FAST)
+@njit(parallel=True)
 def _sample(maps, frames, offsets, rings, noise, out):
+    for y in prange(out.shape[0]):
+        # indices that cannot be negative: Numba asks that of all others, each time
+        bins, room = np.empty((2, BINS), np.uint32), np.empty((3, BINS), np.float32)
+        _sample_row(
+            maps, frames, offsets, rings, noise, out, np.int64(y), bins[0], bins[1], room[0], room[1], room[2]
+        )
+
+
+@kernel()
+def _sample_row(maps, frames, offsets, rings, noise, out, y, low, high, of_low, of_high, histogram):
     rows, columns = maps.shape[1:3]
     n = offsets.shape[0]
-    for y in prange(rows):
-        histogram = np.empty(BINS, np.float32)
-        low = np.empty(BINS, np.int64)
-        high = np.empty(BINS, np.int64)
-        part = np.empty(BINS, np.float32)
-        length = np.empty(BINS, np.float32)
-        for x in range(columns):
-            a, b = frames[y, x, 0, 0], frames[y, x, 0, 1]
-            c, d = frames[y, x, 1, 0], frames[y, x, 1, 1]
-            # a derivative along the pattern's direction k is one along the frame's image of it, which falls
-            # between two bins
+    for x in range(columns):
+        a, b = frames[y, x, 0, 0], frames[y, x, 0, 1]
+        c, d = frames[y, x, 1, 0], frames[y, x, 1, 1]
+        # a derivative along the pattern's direction k is one along the frame's image of it, which falls
+        # between two bins
+        for k in range(BINS):
+            ex = a * _COS[k] + b * _SIN[k]
+            ey = c * _COS[k] + d * _SIN[k]
+            octant, part = _octant(ex, ey)
+            low[k], high[k] = octant, (octant + 1) % BINS
+            length = math.sqrt(ex * ex + ey * ey)
+            of_low[k], of_high[k] = length * (1 - part), length * part
+        for i in range(n):
+            ix = int(x + a * offsets[i, 0] + b * offsets[i, 1] + np.float32(0.5))
+            iy = int(y + c * offsets[i, 0] + d * offsets[i, 1] + np.float32(0.5))
+            here = maps[rings[i], min(max(iy, 0), rows - 1), min(max(ix, 0), columns - 1)]
+            total = noise * noise
             for k in range(BINS):
-                ex = a * _COS[k] + b * _SIN[k]
-                ey = c * _COS[k] + d * _SIN[k]
-                low[k], part[k] = _octant(ex, ey)
-                high[k] = (low[k] + 1) % BINS
-                length[k] = math.sqrt(ex * ex + ey * ey)
-            for i in range(n):
-                ix = int(x + a * offsets[i, 0] + b * offsets[i, 1] + np.float32(0.5))
-                iy = int(y + c * offsets[i, 0] + d * offsets[i, 1] + np.float32(0.5))
-                ix = min(max(ix, 0), columns - 1)
-                iy = min(max(iy, 0), rows - 1)
-                total = noise * noise
-                for k in range(BINS):
-                    one, two = maps[rings[i], iy, ix, low[k]], maps[rings[i], iy, ix, high[k]]
-                    histogram[k] = length[k] * (one + part[k] * (two - one))
-                    total += histogram[k] * histogram[k]
-                scale = np.float32(255) / math.sqrt(total)
-                for k in range(BINS):
-                    out[y, x, k * n + i] = np.uint8(histogram[k] * scale + np.float32(0.5))
+                histogram[k] = of_low[k] * here[low[k]] + of_high[k] * here[high[k]]
+                total += histogram[k] * histogram[k]
+            scale = np.float32(255) / math.sqrt(total)
+            for k in range(BINS):
+                out[y, x, k * n + i] = np.uint8(histogram[k] * scale + np.float32(0.5))

@@ -13,17 +13,18 @@ BINS = 8  # H: orientations in a histogram, a constant of the compiled loops
 
 @njit(inline="always")
 def daisy_distance(a, y, x, b, ty, tx, cap):
-    """Sum over the histograms of two pixels of their squared distance, each at most ``cap``.
+    """Sum over the histograms of two pixels of their squared distance, each at most ``cap`` (int32).
 
     The cap keeps a descriptor useful where a part of it lies across an occlusion edge or the border.
     """
-    total = np.float32(0)
+    # whole numbers add up the same in any order, so that histograms are summed side by side; the casts keep
+    # Numba from widening to 64 bits, which would halve the speed
     n = a.shape[2] // BINS
+    total = np.int32(0)
     for h in range(n):
         s = np.int32(0)
         for k in range(BINS):
-            # the casts keep Numba from widening to 64 bits, which would halve the speed
             d = np.int32(np.int32(a[y, x, k * n + h]) - np.int32(b[ty, tx, k * n + h]))
             s = np.int32(s + np.int32(d * d))
-        total += min(np.float32(s), cap)
+        total = np.int32(total + min(s, cap))
     return total

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from wideflow.compiled import FAST, njit
+from wideflow.compiled import njit
 from wideflow.config import EvidenceConfig
 from wideflow.evidence.glimpse import Floats
 
@@ -40,7 +40,7 @@ def best_depths(volume: Floats, brightness: Floats, config: EvidenceConfig) -> t
     return best, lead / np.float32(4)
 
 
-@njit(parallel=True, fastmath=FAST)
+@njit(parallel=True)
 def _along_rows(volume, edges, step, jump, total):
     """Add both directions along each row; ``edges`` (rows, columns): between a pixel and the one before."""
     rows, columns, steps = volume.shape

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from wideflow.compiled import FAST, njit
+from wideflow.compiled import njit
 
 _STEEPEST = np.float32(8.0)  # tangent of the angle between a surface's normal and the line of sight
 _NEVER = np.float32(1.0)  # cost of a picture that does not show the point
@@ -38,7 +38,7 @@ def _mixed(state):
     return state
 
 
-@njit(fastmath=FAST)
+@njit()
 def _unlike(
     x, y, depth, across, down, picture, height, width, H, e, offsets, mine, weights, mean, variance, noise
 ):
@@ -79,7 +79,7 @@ def _unlike(
     return 1 - (both - total * mean + noise) / np.sqrt((variance + noise) * (theirs + noise))
 
 
-@njit(fastmath=FAST)
+@njit()
 def _price(
     x, y, depth, across, down, grey, pictures, sizes, depths, H, e, offsets, numbers, planes,
     mine, weights, mean, variance, costs,
@@ -128,7 +128,7 @@ def _price(
     return total + smooth * rough
 
 
-@njit(parallel=True, fastmath=FAST)
+@njit(parallel=True)
 def sweep(
     grey, pictures, sizes, depths, H, e, offsets, near, numbers, planes, cost, colour, number, tries, spread,
     proposed,

@@ -12,7 +12,7 @@ import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import FAST, njit
+from wideflow.compiled import njit
 from wideflow.config import EvidenceConfig
 from wideflow.evidence.glimpse import Floats, Glimpse
 from wideflow.geometry import transfer
@@ -91,7 +91,7 @@ def _drawn(
     return out[0], out[1], out[2], out[3]
 
 
-@njit(parallel=True, fastmath=FAST)
+@njit(parallel=True)
 def _draw(picture, other, H, e, inverse, out):
     rows, columns = inverse.shape
     height, width = other.shape
@@ -129,7 +129,7 @@ def _joined(sums: Floats) -> tuple[Floats, Floats, Floats]:
     return out[0], out[1], out[2]
 
 
-@njit(parallel=True, fastmath=FAST)
+@njit(parallel=True)
 def _join(sums, out):
     views, _, rows, columns = sums.shape
     for y in prange(rows):

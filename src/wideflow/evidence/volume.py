@@ -8,7 +8,7 @@ import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import FAST, njit
+from wideflow.compiled import kernel, njit
 from wideflow.config import EvidenceConfig
 from wideflow.descriptors.daisy import Pattern
 from wideflow.descriptors.distance import daisy_distance
@@ -37,7 +37,7 @@ def cost_volume(
     maps = [transfer(here.at(shape), other.at(shape)) for other in others]
     H, e = np.stack([each[0] for each in maps]), np.stack([each[1] for each in maps])
     histograms = pattern.rings * pattern.angles
-    cap = np.float32(config.descriptor_cap) * _FULL
+    cap = np.int32(config.descriptor_cap * _FULL)
     volume = np.empty((*shape, len(depths)), np.float32)
     _compare(
         source, targets, H, e, depths, config.best_share, cap, np.float32(1 / (cap * histograms)), volume
@@ -45,40 +45,48 @@ def cost_volume(
     return volume
 
 
-@njit(parallel=True, fastmath=FAST)
+@njit(parallel=True)
 def _compare(source, targets, H, e, depths, share, cap, scale, volume):
+    views = targets.shape[0]
+    for y in prange(source.shape[0]):
+        place, told = np.empty(views, np.int64), np.empty((2, views), np.float32)
+        _compare_row(
+            source, targets, H, e, depths, share, cap, scale, volume, np.int64(y), place, told[0], told[1]
+        )
+
+
+@kernel()
+def _compare_row(source, targets, H, e, depths, share, cap, scale, volume, y, place, told, costs):
     rows, columns = source.shape[:2]
     views, steps = targets.shape[0], depths.shape[0]
-    for y in prange(rows):
-        costs = np.empty(views, np.float32)
-        place, told = np.empty(views, np.int64), np.empty(views, np.float32)
-        for x in range(columns):
-            place[:] = -1
-            for d in range(steps):
-                count = 0
-                for v in range(views):
-                    w = H[v, 2, 0] * x + H[v, 2, 1] * y + H[v, 2, 2] + depths[d] * e[v, 2]
-                    if w <= 0:
-                        continue
-                    tx = (H[v, 0, 0] * x + H[v, 0, 1] * y + H[v, 0, 2] + depths[d] * e[v, 0]) / w
-                    ty = (H[v, 1, 0] * x + H[v, 1, 1] * y + H[v, 1, 2] + depths[d] * e[v, 1]) / w
-                    if tx < 0 or ty < 0 or tx > columns - 1 or ty > rows - 1:
-                        continue
-                    row, column = int(ty + 0.5), int(tx + 0.5)
-                    if place[v] != row * columns + column:  # a near view stays at a pixel for several steps
-                        place[v] = row * columns + column
-                        told[v] = daisy_distance(source, y, x, targets[v], row, column, cap)
-                    cost, i = told[v], count
-                    while i > 0 and costs[i - 1] > cost:
-                        costs[i] = costs[i - 1]
-                        i -= 1
-                    costs[i] = cost
-                    count += 1
-                if count == 0:
-                    volume[y, x, d] = _UNSEEN
+    for x in range(columns):
+        for v in range(views):
+            place[v] = -1
+        for d in range(steps):
+            count = 0
+            for v in range(views):
+                w = H[v, 2, 0] * x + H[v, 2, 1] * y + H[v, 2, 2] + depths[d] * e[v, 2]
+                if w <= 0:
                     continue
-                best = max(1, math.ceil(count * share))
-                total = np.float32(0)
-                for i in range(best):
-                    total += costs[i]
-                volume[y, x, d] = scale * total / best
+                tx = (H[v, 0, 0] * x + H[v, 0, 1] * y + H[v, 0, 2] + depths[d] * e[v, 0]) / w
+                ty = (H[v, 1, 0] * x + H[v, 1, 1] * y + H[v, 1, 2] + depths[d] * e[v, 1]) / w
+                if tx < 0 or ty < 0 or tx > columns - 1 or ty > rows - 1:
+                    continue
+                row, column = int(ty + 0.5), int(tx + 0.5)
+                if place[v] != row * columns + column:  # a near view stays at a pixel for several steps
+                    place[v] = row * columns + column
+                    told[v] = daisy_distance(source, y, x, targets[v], row, column, cap)
+                cost, i = told[v], count
+                while i > 0 and costs[i - 1] > cost:
+                    costs[i] = costs[i - 1]
+                    i -= 1
+                costs[i] = cost
+                count += 1
+            if count == 0:
+                volume[y, x, d] = _UNSEEN
+                continue
+            best = max(1, math.ceil(count * share))
+            total = np.float32(0)
+            for i in range(best):
+                total += costs[i]
+            volume[y, x, d] = scale * total / best

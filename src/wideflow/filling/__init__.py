@@ -9,11 +9,21 @@ from wideflow.config import FillConfig
 from wideflow.errors import InputError
 from wideflow.filling.completion import complete_by_colour, complete_by_diffusion
 from wideflow.filling.extension import extend_planes
-from wideflow.filling.occlusion import find_occluded, find_occluders, find_refuted, find_shown
+from wideflow.filling.occlusion import depth_shown, find_occluded, find_occluders, find_refuted, find_shown
+from wideflow.filling.undecided import decide
 from wideflow.geometry.picture import checked_picture
 from wideflow.types import Flow
 
-__all__ = ["extend_planes", "fill", "find_occluded", "find_occluders", "find_refuted", "find_shown"]
+__all__ = [
+    "decide",
+    "depth_shown",
+    "extend_planes",
+    "fill",
+    "find_occluded",
+    "find_occluders",
+    "find_refuted",
+    "find_shown",
+]
 _DRIFT = np.float32(0.1)  # px of error to expect per px of distance to the nearest known flow
 
 

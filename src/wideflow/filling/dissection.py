@@ -7,13 +7,15 @@ and the line comes last. A factor of n pixels in this order has about n log n en
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wideflow.compiled import njit
 from wideflow.filling.laplacian import REACH
 
-_LEAF = 96  # pixels that are not cut any more: about where smaller blocks cost more calls than they save
+_LEAF = 32  # pixels that are not cut any more: smaller blocks cost more than they save
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,43 +57,87 @@ class Dissection:
 
 def dissect(ys: NDArray[np.int64], xs: NDArray[np.int64]) -> Dissection:
     """Order the pixels with rows ``ys`` and columns ``xs``, (N,) each."""
-    pending: list[tuple[NDArray[np.int64], int]] = [(np.arange(ys.size), -1)]
-    found: list[tuple[NDArray[np.int64], int]] = []  # a line before its sides: turned round at the end
-    while pending:
-        pixels, parent = pending.pop()
-        line, sides = _cut(ys, xs, pixels)
-        number = parent
-        if line.size:
-            number = len(found)
-            found.append((line, parent))
-        pending += [(side, number) for side in sides if side.size]
-    found.reverse()
-    last = len(found) - 1
-    sizes = [block.size for block, _ in found]
-    order = np.concatenate([block for block, _ in found]) if found else np.empty(0, np.int64)
+    pixels, sizes, parents = _dissect(ys, xs, _LEAF)
+    last = len(sizes) - 1
     return Dissection(
-        pixels=order,
-        starts=[0, *np.cumsum(sizes).tolist()],
-        parents=[last - parent if parent >= 0 else -1 for _, parent in found],
+        pixels=pixels[::-1].copy(),
+        starts=[0, *np.cumsum(sizes[::-1]).tolist()],
+        parents=[last - parent if parent >= 0 else -1 for parent in parents[::-1].tolist()],
     )
 
 
-def _cut(
-    ys: NDArray[np.int64], xs: NDArray[np.int64], pixels: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], tuple[NDArray[np.int64], ...]]:
-    """The pixels on a line across the longer extent, and those on its two sides."""
-    y, x = ys[pixels], xs[pixels]
-    top, left = y.min(), x.min()
-    along = y - top if y.max() - top >= x.max() - left else x - left
-    span = int(along.max()) + 1
-    if pixels.size <= _LEAF or span <= 2 * REACH:
-        return pixels, ()
-    counts = np.bincount(along, minlength=span)
-    before = np.concatenate([[0], np.cumsum(counts)])
-    on_line = before[REACH:] - before[:-REACH]
-    lesser = np.minimum(before[:-REACH], pixels.size - before[REACH:])
+@njit(nogil=True)
+def _dissect(ys: NDArray[Any], xs: NDArray[Any], leaf: int) -> Any:
+    """Pixels in the opposite order, block by block, and the blocks' sizes and parents."""
+    count = ys.size
+    order, sizes, parents = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
+    pixels, spare = np.arange(count), np.empty(count, np.int64)
+    before = np.empty(max(ys.max(), xs.max()) + 2 if count else 0, np.int64)
+    # a part that is cut leaves two, and each is smaller than the one before: so many can wait
+    pending = np.empty((count + 2, 3), np.int64)
+    pending[0, 0], pending[0, 1], pending[0, 2] = 0, count, -1
+    waiting, blocks, placed = int(count > 0), 0, 0
+    while waiting > 0:
+        waiting -= 1
+        first, end, parent = pending[waiting, 0], pending[waiting, 1], pending[waiting, 2]
+        part = pixels[first:end]
+        along, start, line = _find_line(ys, xs, part, leaf, before)
+        size = low = high = 0
+        for i in part[::-1]:
+            place = along[i] - start - line
+            if line < 0 or 0 <= place < REACH:
+                order[placed + size] = i
+                size += 1
+        if line >= 0:
+            for i in part:
+                place = along[i] - start - line
+                if place < 0:
+                    part[low] = i
+                    low += 1
+                elif place >= REACH:
+                    spare[high] = i
+                    high += 1
+            part[low : low + high] = spare[:high]
+        if size > 0:
+            sizes[blocks], parents[blocks] = size, parent
+            parent = blocks
+            placed += size
+            blocks += 1
+        if low > 0:
+            pending[waiting, 0], pending[waiting, 1], pending[waiting, 2] = first, first + low, parent
+            waiting += 1
+        if high > 0:
+            middle = first + low
+            pending[waiting, 0], pending[waiting, 1], pending[waiting, 2] = middle, middle + high, parent
+            waiting += 1
+    return order, sizes[:blocks], parents[:blocks]
+
+
+@njit(nogil=True)
+def _find_line(
+    ys: NDArray[Any], xs: NDArray[Any], part: NDArray[Any], leaf: int, before: NDArray[Any]
+) -> Any:
+    """The coordinate across whose longer extent to cut, where it starts, and how far from there; -1: not."""
+    top, bottom, left, right = ys[part[0]], ys[part[0]], xs[part[0]], xs[part[0]]
+    for i in part:
+        top, bottom = min(top, ys[i]), max(bottom, ys[i])
+        left, right = min(left, xs[i]), max(right, xs[i])
+    along, start, span = ys, top, bottom - top + 1
+    if bottom - top < right - left:
+        along, start, span = xs, left, right - left + 1
+    if part.size <= leaf or span <= 2 * REACH:
+        return along, start, -1
+    before[: span + 1] = 0
+    for i in part:
+        before[along[i] - start + 1] += 1
+    for i in range(span):
+        before[i + 1] += before[i]
     # the shortest line among those that leave a quarter on each side, or else the fairest
-    cost = np.where(lesser >= pixels.size // 4, on_line, np.inf)
-    place = int(np.argmin(cost)) if np.isfinite(cost).any() else int(np.argmax(lesser))
-    on = (along >= place) & (along < place + REACH)
-    return pixels[on], (pixels[along < place], pixels[along >= place + REACH])
+    line, shortest, fairest, fair = -1, part.size + 1, -1, 0
+    for i in range(span - REACH + 1):
+        on, lesser = before[i + REACH] - before[i], min(before[i], part.size - before[i + REACH])
+        if lesser >= part.size // 4 and on < shortest:
+            line, shortest = i, on
+        if lesser > fairest:
+            fair, fairest = i, lesser
+    return along, start, line if line >= 0 else fair

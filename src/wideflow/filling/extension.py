@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.filling.occlusion import depth_shown
 from wideflow.geometry import PairGeometry, forward_backward_error, triangulate
 from wideflow.geometry.planes import Planes, find_planes
 from wideflow.geometry.pyramid import sampled_flow, scale_between, shrunk
@@ -27,6 +26,7 @@ def extend_planes(
     backward: Flow,
     unknown: Mask,
     views: tuple[View, View],
+    shown: NDArray[np.float64],
 ) -> tuple[Flow, Mask]:
     """Complete a stereo flow by the planes of the scene.
 
@@ -40,6 +40,8 @@ def extend_planes(
         Pixels of the first picture whose flow is not to be believed.
     views : pair of View
         The cameras, pinhole.
+    shown : (H2, W2) float64
+        Depth of what the second picture shows, of `depth_shown`.
 
     Returns
     -------
@@ -52,7 +54,6 @@ def extend_planes(
     if planes is None:
         return forward, taken
     uv, share = forward.uv.copy(), np.full(unknown.shape, _LEAST, np.float32)
-    limit = depth_shown(forward.uv, backward.uv, views)
     shapes = [picture.shape for picture in pictures]
     for k, H in enumerate(planes.from_picture(0, shapes)):
         support = _enlarged(planes.supports[0][:, :, k], unknown.shape)
@@ -61,7 +62,7 @@ def extend_planes(
         q = here @ H[:, :2].T + H[:, 2]
         with np.errstate(invalid="ignore", divide="ignore"):
             there = q[:, :2] / np.where(q[:, 2:] > 0, q[:, 2:], np.nan)
-        goes_on = _behind(here, there, limit, views)
+        goes_on = _behind(here, there, shown, views)
         y, x = y[goes_on], x[goes_on]
         uv[y, x] = (there - here)[goes_on]
         share[y, x] = support[y, x]

@@ -12,6 +12,8 @@ from wideflow.compiled import njit
 
 REACH = 2  # px: two pixels share a 3x3 window if they are at most this far apart
 SIDE = 2 * REACH + 1
+_CENTRE = SIDE * SIDE // 2
+_ROUNDS = 8  # of relaxation
 
 
 def number_pixels(region: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -59,17 +61,49 @@ def matting_stencils(
     return stencils
 
 
-def window_misfits(
+def window_models(
     picture: NDArray[np.float32], numbers: NDArray[np.int64], epsilon: float, values: NDArray[np.float64]
-) -> NDArray[np.float32]:
-    """What each window adds to the energy of equation 8 with its best B and b.
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """What flow is of colour in each window: its best B and b, and what these leave of equation 8.
 
-    The arrays are those of `matting_stencils`; ``values`` (N, C) are the pixels' flow. Returns (H, W), at the
-    windows' centres, in squared units of the values; 0 where no window lies in the region.
+    The arrays are those of `matting_stencils`; ``values`` (N, C) are the pixels' flow.
+
+    Returns
+    -------
+    (H, W, C, 4) float32
+        At the windows' centres, the three factors of the colours and what is added; 0 where no window lies in
+        the region.
+    (H, W) float32
+        What the window adds to the energy, in squared units of the values; 0 likewise.
     """
+    models = np.zeros((*picture.shape[:2], values.shape[1], 4), np.float32)
     misfits = np.zeros(picture.shape[:2], np.float32)
-    _measure_windows(np.ascontiguousarray(picture), numbers, epsilon, values, misfits)
-    return misfits
+    _fit_windows(
+        np.ascontiguousarray(picture), numbers, epsilon, np.ascontiguousarray(values), models, misfits
+    )
+    return models, misfits
+
+
+def relax(
+    stencils: NDArray[np.float64],
+    numbers: NDArray[np.int64],
+    unknown: NDArray[np.bool_],
+    x: NDArray[np.float64],
+) -> None:
+    """Some rounds of Gauss-Seidel on the unknown pixels, in place: they mend what is wrong in the small.
+
+    Parameters
+    ----------
+    stencils, numbers
+        Of `matting_stencils`, for the unknown pixels and all that they are coupled with.
+    unknown : (H, W) bool
+        Pixels to change.
+    x : (N, C) float64
+        A solution that is right in the large.
+    """
+    ys, xs = np.nonzero(unknown)
+    rows = np.searchsorted(ys, np.arange(unknown.shape[0] + 1))
+    _relax(stencils, numbers, rows, xs, x)
 
 
 def product(
@@ -115,11 +149,12 @@ def _add_window(
 
 
 @njit()
-def _measure_windows(
+def _fit_windows(
     picture: NDArray[Any],
     numbers: NDArray[Any],
     epsilon: float,
     values: NDArray[Any],
+    models: NDArray[Any],
     misfits: NDArray[Any],
 ) -> None:
     height, width = picture.shape[:2]
@@ -141,6 +176,10 @@ def _measure_windows(
                 for k in range(9):
                     change = values[members[k], c] - mean
                     misfit += change * (change - b0 * d[k, 0] - b1 * d[k, 1] - b2 * d[k, 2])
+                # d is the colour less its mean, so that any pixel of the window tells this mean
+                r, g, v = picture[y, x, 0] - d[4, 0], picture[y, x, 1] - d[4, 1], picture[y, x, 2] - d[4, 2]
+                models[y, x, c, 0], models[y, x, c, 1], models[y, x, c, 2] = b0, b1, b2
+                models[y, x, c, 3] = mean - b0 * r - b1 * g - b2 * v
             misfits[y, x] = max(misfit, 0.0)
 
 
@@ -195,3 +234,27 @@ def _product(
                     total += stencils[i, k] * x[j, c]
             result[i, c] = total
     return result
+
+
+@njit(parallel=True)
+def _relax(
+    stencils: NDArray[Any], numbers: NDArray[Any], rows: NDArray[Any], xs: NDArray[Any], x: NDArray[Any]
+) -> None:
+    height = rows.size - 1
+    # rows three apart are not coupled, so that threads never read what another one writes
+    for turn in range(3 * _ROUNDS):
+        for row in prange((height - 1 - turn % 3) // 3 + 1):
+            y = turn % 3 + 3 * row
+            total = np.empty(x.shape[1])
+            for place in range(rows[y], rows[y + 1]):
+                i = numbers[y + REACH, xs[place] + REACH]
+                if stencils[i, _CENTRE] <= 0:
+                    continue
+                total[:] = 0
+                for k in range(SIDE * SIDE):
+                    j = numbers[y + k // SIDE, xs[place] + k % SIDE]
+                    if j >= 0:
+                        for c in range(x.shape[1]):
+                            total[c] += stencils[i, k] * x[j, c]
+                for c in range(x.shape[1]):
+                    x[i, c] -= total[c] / stencils[i, _CENTRE]

@@ -12,6 +12,7 @@ from wideflow.geometry.epipolar import (
     oriented_epipoles,
     oriented_epipoles_from_fundamental,
 )
+from wideflow.geometry.orientations import usual_orientations
 from wideflow.geometry.pose import relative_pose
 from wideflow.types import View
 
@@ -29,17 +30,22 @@ class PairGeometry:
     infinity : (3, 3) float64 or None
         Homography of the plane at infinity: a point at inverse depth rho >= 0 (in any unit)
         projects to ``infinity x - rho epipoles[1]``. None where the cameras are unknown.
+    orientations : (N, 3) float64 or None
+        Lines at which planes of `usual_orientations` vanish in the first picture; None where the cameras are
+        unknown, and of a pair that was turned round.
     """
 
     F: NDArray[np.float64]
     epipoles: tuple[NDArray[np.float64], NDArray[np.float64]]
     infinity: NDArray[np.float64] | None = None
+    orientations: NDArray[np.float64] | None = None
 
     @classmethod
     def from_views(cls, view1: View, view2: View) -> PairGeometry:
         """Geometry of two pinhole views; undistort their pictures first."""
         infinity = view2.camera.K @ relative_pose(view1, view2)[:, :3] @ np.linalg.inv(view1.camera.K)
-        return cls(fundamental_matrix(view1, view2), oriented_epipoles(view1, view2), infinity)
+        orientations = usual_orientations(view1, view2)
+        return cls(fundamental_matrix(view1, view2), oriented_epipoles(view1, view2), infinity, orientations)
 
     @classmethod
     def from_fundamental(
@@ -60,7 +66,8 @@ class PairGeometry:
         F = np.linalg.inv(scale2).T @ self.F @ back1
         e1, e2 = self.epipoles
         infinity = None if self.infinity is None else scale2 @ self.infinity @ back1
-        return PairGeometry(F / np.linalg.norm(F), (scale1 @ e1, scale2 @ e2), infinity)
+        orientations = None if self.orientations is None else self.orientations @ back1
+        return PairGeometry(F / np.linalg.norm(F), (scale1 @ e1, scale2 @ e2), infinity, orientations)
 
 
 def transfer(view1: View, view2: View) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -13,7 +13,7 @@ import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import FAST, njit
+from wideflow.compiled import njit
 from wideflow.geometry import PairGeometry
 from wideflow.geometry.edge_aware import EdgeAware
 from wideflow.geometry.pyramid import scale_between
@@ -223,7 +223,7 @@ def _guesses(rays, depth, px, near, seed):
     return guesses
 
 
-@njit(parallel=True, fastmath=FAST)
+@njit(parallel=True)
 def _scores(guesses, table):
     """(trials,): how much lies on each plane; what is off by less counts more."""
     scores = np.zeros(len(guesses), np.float32)

@@ -24,6 +24,8 @@ from wideflow.types import View
 
 Floats = NDArray[np.float64]
 
+# rows of `pinholes`; those of F come first
+_BACK1, _BACK2, _TURN, _TO_WORLD, _SHIFT, _CENTRE = 3, 6, 9, 12, 15, 16
 _ITERATIONS = 4  # two suffice for noise of some pixels, four for gross errors
 
 
@@ -61,7 +63,7 @@ class Triangulation:
         """
         points = self.points.reshape(-1, 3)
         covariance = np.empty((len(points), 3, 3))
-        _invert_information(points, *(_projection(view) for view in self.views), covariance)
+        _invert_information(points, *(projection(view) for view in self.views), covariance)
         return covariance.reshape(*self.points.shape, 3)
 
 
@@ -87,14 +89,7 @@ def triangulate(view1: View, view2: View, x1: ArrayLike, x2: ArrayLike) -> Trian
     _triangulate(
         np.ascontiguousarray(x1).reshape(-1, 2),
         np.ascontiguousarray(x2).reshape(-1, 2),
-        (
-            fundamental_matrix(view1, view2),
-            np.linalg.inv(view1.camera.K),
-            np.linalg.inv(view2.camera.K),
-            relative_pose(view1, view2),
-            np.ascontiguousarray(view1.R.T),
-            view1.centre,
-        ),
+        pinholes(view1, view2),
         points.reshape(-1, 3),
         depths.reshape(2, -1),
         angle.reshape(-1),
@@ -102,25 +97,53 @@ def triangulate(view1: View, view2: View, x1: ArrayLike, x2: ArrayLike) -> Trian
     return Triangulation(points, (depths[0], depths[1]), angle, (view1, view2))
 
 
+def pinholes(view1: View, view2: View) -> Floats:
+    """What `meet` needs of two views without distortion, (17, 3): matrices and vectors below one another."""
+    pose = relative_pose(view1, view2)
+    return np.vstack(
+        [
+            fundamental_matrix(view1, view2),
+            np.linalg.inv(view1.camera.K),
+            np.linalg.inv(view2.camera.K),
+            pose[:, :3],
+            view1.R.T,
+            pose[:, 3],
+            view1.centre,
+        ]
+    )
+
+
 @njit(parallel=True, error_model="numpy")
 def _triangulate(x1, x2, cameras, points, depths, angle):
-    F, back1, back2, pose, to_world, centre = cameras
     for i in prange(len(x1)):
-        ax, ay, bx, by = _on_epipolar_lines(F, x1[i, 0], x1[i, 1], x2[i, 0], x2[i, 1])
-        px, py, pz = _times(back1, ax, ay, 1.0)
-        qx, qy, qz = _times(back2, bx, by, 1.0)
-        # depth1 R ray1 + t = depth2 ray2; crossed with one ray, the other depth remains
-        rx, ry, rz = _times(pose, px, py, pz)
-        tx, ty, tz = pose[0, 3], pose[1, 3], pose[2, 3]
-        nx, ny, nz = _cross(rx, ry, rz, qx, qy, qz)
-        squared = nx * nx + ny * ny + nz * nz
-        cx, cy, cz = _cross(qx, qy, qz, tx, ty, tz)
-        depth = (cx * nx + cy * ny + cz * nz) / squared
-        cx, cy, cz = _cross(rx, ry, rz, tx, ty, tz)
-        depths[0, i], depths[1, i] = depth, (cx * nx + cy * ny + cz * nz) / squared
-        angle[i] = atan2(sqrt(squared), rx * qx + ry * qy + rz * qz)
-        wx, wy, wz = _times(to_world, depth * px, depth * py, depth * pz)
-        points[i, 0], points[i, 1], points[i, 2] = wx + centre[0], wy + centre[1], wz + centre[2]
+        point, both, sine, cosine = meet(cameras, x1[i, 0], x1[i, 1], x2[i, 0], x2[i, 1])
+        points[i, 0], points[i, 1], points[i, 2] = point
+        depths[0, i], depths[1, i] = both
+        angle[i] = atan2(sine, cosine)
+
+
+@njit(error_model="numpy")
+def meet(cameras, ax, ay, bx, by):
+    """Where the rays of two pixels meet that were moved onto their epipolar lines.
+
+    Returns the point in the world, its z in either camera, and sine and cosine of the angle between the rays
+    times one factor.
+    """
+    ax, ay, bx, by = _on_epipolar_lines(cameras, ax, ay, bx, by)
+    px, py, pz = _times(cameras, _BACK1, ax, ay, 1.0)
+    qx, qy, qz = _times(cameras, _BACK2, bx, by, 1.0)
+    # depth1 R ray1 + t = depth2 ray2; crossed with one ray, the other depth remains
+    rx, ry, rz = _times(cameras, _TURN, px, py, pz)
+    tx, ty, tz = cameras[_SHIFT, 0], cameras[_SHIFT, 1], cameras[_SHIFT, 2]
+    nx, ny, nz = _cross(rx, ry, rz, qx, qy, qz)
+    squared = nx * nx + ny * ny + nz * nz
+    cx, cy, cz = _cross(qx, qy, qz, tx, ty, tz)
+    depth = (cx * nx + cy * ny + cz * nz) / squared
+    cx, cy, cz = _cross(rx, ry, rz, tx, ty, tz)
+    other = (cx * nx + cy * ny + cz * nz) / squared
+    wx, wy, wz = _times(cameras, _TO_WORLD, depth * px, depth * py, depth * pz)
+    point = wx + cameras[_CENTRE, 0], wy + cameras[_CENTRE, 1], wz + cameras[_CENTRE, 2]
+    return point, (depth, other), sqrt(squared), rx * qx + ry * qy + rz * qz
 
 
 @njit(inline="always", error_model="numpy")
@@ -147,46 +170,60 @@ def _on_epipolar_lines(F, ax, ay, bx, by):
     return ax - s1x, ay - s1y, bx - s2x, by - s2y
 
 
-def _projection(view: View) -> tuple[Floats, Floats]:
-    """K [R t], and the centre of the camera."""
-    return np.ascontiguousarray(view.camera.K @ view.cam_from_world), view.centre
+def projection(view: View) -> Floats:
+    """K R, and the centre of the camera as a fourth column."""
+    return np.column_stack([view.camera.K @ view.R, view.centre])
 
 
 @njit(parallel=True, error_model="numpy")
 def _invert_information(points, first, second, covariance):
-    """Inverse of the sum over both views of J^T J, J being the derivative of the pinhole projection."""
     for i in prange(len(points)):
-        x, y, z = points[i, 0], points[i, 1], points[i, 2]
-        a = b = c = d = e = f = 0.0  # upper triangle by rows
-        for P, centre in (first, second):
-            depth = P[2, 0] * (x - centre[0]) + P[2, 1] * (y - centre[1]) + P[2, 2] * (z - centre[2])
-            for row in range(2):
-                # each row of J is (a row of K R minus its pixel times the optical axis) / depth
-                pixel = (
-                    P[row, 0] * (x - centre[0]) + P[row, 1] * (y - centre[1]) + P[row, 2] * (z - centre[2])
-                ) / depth
-                u = (P[row, 0] - pixel * P[2, 0]) / depth
-                v = (P[row, 1] - pixel * P[2, 1]) / depth
-                w = (P[row, 2] - pixel * P[2, 2]) / depth
-                a, b, c = a + u * u, b + u * v, c + u * w
-                d, e, f = d + v * v, e + v * w, f + w * w
-        A, B, C = d * f - e * e, c * e - b * f, b * e - c * d
-        determinant = a * A + b * B + c * C
-        covariance[i, 0, 0] = A / determinant
-        covariance[i, 0, 1] = covariance[i, 1, 0] = B / determinant
-        covariance[i, 0, 2] = covariance[i, 2, 0] = C / determinant
-        covariance[i, 1, 1] = (a * f - c * c) / determinant
-        covariance[i, 1, 2] = covariance[i, 2, 1] = (b * c - a * e) / determinant
-        covariance[i, 2, 2] = (a * d - b * b) / determinant
+        xx, xy, xz, yy, yz, zz = spread(first, second, points[i, 0], points[i, 1], points[i, 2])
+        covariance[i, 0, 0] = xx
+        covariance[i, 0, 1] = covariance[i, 1, 0] = xy
+        covariance[i, 0, 2] = covariance[i, 2, 0] = xz
+        covariance[i, 1, 1] = yy
+        covariance[i, 1, 2] = covariance[i, 2, 1] = yz
+        covariance[i, 2, 2] = zz
+
+
+@njit(error_model="numpy")
+def spread(first, second, x, y, z):
+    """Upper triangle by rows of a point's covariance for noise of 1 px in two views, each a `projection`.
+
+    The inverse of the sum over both views of J^T J, J being the derivative of the pinhole projection.
+    """
+    a = b = c = d = e = f = 0.0  # upper triangle by rows
+    for P in (first, second):
+        px, py, pz = x - P[0, 3], y - P[1, 3], z - P[2, 3]
+        depth = P[2, 0] * px + P[2, 1] * py + P[2, 2] * pz
+        for row in range(2):
+            # each row of J is (a row of K R minus its pixel times the optical axis) / depth
+            pixel = (P[row, 0] * px + P[row, 1] * py + P[row, 2] * pz) / depth
+            u = (P[row, 0] - pixel * P[2, 0]) / depth
+            v = (P[row, 1] - pixel * P[2, 1]) / depth
+            w = (P[row, 2] - pixel * P[2, 2]) / depth
+            a, b, c = a + u * u, b + u * v, c + u * w
+            d, e, f = d + v * v, e + v * w, f + w * w
+    A, B, C = d * f - e * e, c * e - b * f, b * e - c * d
+    share = 1 / (a * A + b * B + c * C)
+    return (
+        share * A,
+        share * B,
+        share * C,
+        share * (a * f - c * c),
+        share * (b * c - a * e),
+        share * (a * d - b * b),
+    )
 
 
 @njit(inline="always")
-def _times(matrix, x, y, z):
-    """The first three columns of a matrix times a vector."""
+def _times(cameras, row, x, y, z):
+    """The matrix that begins with a row, times a vector."""
     return (
-        matrix[0, 0] * x + matrix[0, 1] * y + matrix[0, 2] * z,
-        matrix[1, 0] * x + matrix[1, 1] * y + matrix[1, 2] * z,
-        matrix[2, 0] * x + matrix[2, 1] * y + matrix[2, 2] * z,
+        cameras[row, 0] * x + cameras[row, 1] * y + cameras[row, 2] * z,
+        cameras[row + 1, 0] * x + cameras[row + 1, 1] * y + cameras[row + 1, 2] * z,
+        cameras[row + 2, 0] * x + cameras[row + 2, 1] * y + cameras[row + 2, 2] * z,
     )
 
 

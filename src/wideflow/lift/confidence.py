@@ -139,9 +139,11 @@ def _within(matched: Floats, spread: Floats, right: float) -> Floats:
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         deviation = np.hypot(matched, spread)
-        normal = erf(right / (np.sqrt(2) * deviation))
-        long_tailed = -np.expm1(-np.sqrt(2) * right / deviation)
-        share = np.where(np.isinf(deviation), 0, (spread / deviation) ** 2)
+        long_tailed = -np.expm1(np.float32(-np.sqrt(2) * right) / deviation)
+        if not spread.any():
+            return long_tailed
+        normal = erf(np.float32(right / np.sqrt(2)) / deviation)
+        share = np.where(np.isinf(deviation), np.float32(0), (spread / deviation) ** 2)
     return np.asarray(long_tailed + share * (normal - long_tailed), np.float32)
 
 
@@ -162,8 +164,10 @@ def _bend(stereo: Floats) -> Floats:
     padded = np.pad(stereo, ((_STEP, _STEP), (_STEP, _STEP), (0, 0)), "edge")
     along_x = padded[_STEP:-_STEP, 2 * _STEP :] + padded[_STEP:-_STEP, : -2 * _STEP] - 2 * stereo
     along_y = padded[2 * _STEP :, _STEP:-_STEP] + padded[: -2 * _STEP, _STEP:-_STEP] - 2 * stereo
-    bend = np.maximum(np.abs(along_x), np.abs(along_y)).sum(axis=2)
-    return np.asarray(cv2.dilate(bend, np.ones((_REACH, _REACH), np.uint8)), np.float32)
+    bend = np.maximum(np.abs(along_x), np.abs(along_y))
+    return np.asarray(
+        cv2.dilate(bend[..., 0] + bend[..., 1], np.ones((_REACH, _REACH), np.uint8)), np.float32
+    )
 
 
 def match_noise(a: Floats, b: Floats, frame: RigFrame, stereo: Floats) -> Floats:

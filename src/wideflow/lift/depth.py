@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numba import prange
 from numpy.typing import NDArray
 
+from wideflow.compiled import njit
 from wideflow.errors import InputError
-from wideflow.geometry import Triangulation, pixel_grid, triangulate
 from wideflow.geometry.flow_loop import FlowLoop
 from wideflow.geometry.one_time import moved_in_time
+from wideflow.geometry.triangulation import meet, pinholes, projection, spread
 from wideflow.lift.confidence import Judged, MatchEvidence, judge_depth
 from wideflow.types import RigFrame
 
 SMALLEST_ANGLE = np.radians(0.2)  # between two rays; below it a pixel of error is half the depth or more
-_ROWS = 128  # triangulated at a time, to bound the memory
+_SLOPE = np.tan(SMALLEST_ANGLE)
 
 Floats = NDArray[np.float32]
 
@@ -76,34 +77,27 @@ def lift_flows(
             f"flows of {width}x{height} pixels do not fit camera '{camera.name}' of "
             f"{camera.width}x{camera.height}; give the flows of the calibrated picture"
         )
-    grid = pixel_grid(width, height)
     depth = np.empty((height, width), np.float32)
-    relative = np.empty((height, width), np.float32)
+    relative, slip = np.empty_like(depth), np.empty_like(depth)
     motion = np.empty((height, width, 3), np.float32)
     covariance = np.empty((height, width, 3, 3), np.float32)
-    motion_covariance = np.empty((height, width, 3, 3), np.float32)
+    motion_covariance = np.empty_like(covariance)
     evidence = evidence or MatchEvidence(flows.stereo_visible)
-    slip = np.zeros((height, width), np.float32)
-    moved = [moved_in_time(frame_t, frame_t1, 1, which) for which in (0, 1)]
-
-    def lift(rows: slice) -> None:
-        x = grid[rows]
-        now_b, then_b = x + flows.stereo[rows], x + flows.loop[rows]
-        way_b = then_b - now_b
-        (late, view), (late_next, view_next) = moved
-        now = triangulate(frame_t.views[0], view, x, now_b + late * way_b)
-        then = triangulate(frame_t1.views[0], view_next, x + flows.optical[rows], then_b + late_next * way_b)
-        known_now, known_then = _known(now), _known(then)
-        depth[rows] = np.where(known_now, now.depths[0], np.nan)
-        both = known_now & known_then
-        motion[rows] = np.where(both[..., None], then.points - now.points, np.nan)
-        covariance[rows] = np.where(known_now[..., None, None], now.covariance, np.nan)
-        motion_covariance[rows] = np.where(both[..., None, None], now.covariance + then.covariance, np.nan)
-        relative[rows] = np.where(known_now, _relative_noise(now), np.inf)
-        if evidence.late:
-            slip[rows] = _slip(frame_t, now, evidence.late * motion[rows])
-
-    _by_rows(lift, height)
+    (late, view), (late_next, view_next) = (moved_in_time(frame_t, frame_t1, 1, which) for which in (0, 1))
+    views, views_next = (frame_t.views[0], view), (frame_t1.views[0], view_next)
+    _lift(
+        *(np.ascontiguousarray(flow, np.float32) for flow in (flows.optical, flows.stereo, flows.closure)),
+        np.stack([pinholes(*views), pinholes(*views_next)]),
+        np.stack([projection(each) for each in (*views, *views_next)]),
+        np.array([late, late_next, evidence.late]),
+        frame_t.views[1].centre - frame_t.views[0].centre,
+        depth,
+        relative,
+        slip,
+        motion,
+        covariance,
+        motion_covariance,
+    )
     judged = judge_depth(relative, flows.stereo, evidence, slip)
     return Lifted(depth, motion, covariance, motion_covariance, judged)
 
@@ -123,48 +117,102 @@ class LiftedStereo:
 
 def lift_stereo(frame: RigFrame, stereo: Floats, evidence: MatchEvidence) -> LiftedStereo:
     """Depth from the stereo flow (H, W, 2) of one moment."""
-    height, width = stereo.shape[:2]
-    grid = pixel_grid(width, height)
-    depth = np.empty((height, width), np.float32)
-    relative = np.empty((height, width), np.float32)
-
-    def lift(rows: slice) -> None:
-        now = triangulate(*frame.views, grid[rows], grid[rows] + stereo[rows])
-        known = _known(now)
-        depth[rows] = np.where(known, now.depths[0], np.nan)
-        relative[rows] = np.where(known, _relative_noise(now), np.inf)
-
-    _by_rows(lift, height)
+    depth = np.empty(stereo.shape[:2], np.float32)
+    relative = np.empty_like(depth)
+    _lift_stereo(
+        np.asarray(stereo, np.float32),
+        pinholes(*frame.views),
+        projection(frame.views[0]),
+        projection(frame.views[1]),
+        depth,
+        relative,
+    )
     return LiftedStereo(depth, judge_depth(relative, stereo, evidence))
 
 
-def _relative_noise(found: Triangulation) -> NDArray[np.float64]:
-    """Standard deviation of depth for noise of 1 px in every coordinate, as a share of depth."""
-    axis = found.views[0].R[2]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.sqrt(np.einsum("i,...ij,j", axis, found.covariance, axis)) / found.depths[0])
+@njit(parallel=True, error_model="numpy")
+def _lift(
+    optical, stereo, closure, cameras, projections, late, base,
+    depth, relative, slip, motion, covariance, motion_covariance,
+):  # fmt: skip
+    height, width = depth.shape
+    now_cameras, then_cameras = cameras[0], cameras[1]
+    first, second, third, fourth = projections[0], projections[1], projections[2], projections[3]
+    for y in prange(height):
+        for x in range(width):
+            ax, ay = x + np.float64(optical[y, x, 0]), y + np.float64(optical[y, x, 1])
+            bx, by = x + np.float64(stereo[y, x, 0]), y + np.float64(stereo[y, x, 1])
+            cx, cy = ax + stereo[y, x, 0] + closure[y, x, 0], ay + stereo[y, x, 1] + closure[y, x, 1]
+            way_x, way_y = cx - bx, cy - by
+            now, depths, sine, cosine = meet(now_cameras, x, y, bx + late[0] * way_x, by + late[0] * way_y)
+            known = _known(now, depths, sine, cosine)
+            own = spread(first, second, now[0], now[1], now[2])
+            depth[y, x] = depths[0] if known else np.nan
+            relative[y, x] = _relative(first, own) / depths[0] if known else np.inf
+            _write(covariance, y, x, own, known)
+            then, depths, sine, cosine = meet(
+                then_cameras, ax, ay, cx + late[1] * way_x, cy + late[1] * way_y
+            )
+            known = known and _known(then, depths, sine, cosine)
+            other = spread(third, fourth, then[0], then[1], then[2])
+            both = (
+                own[0] + other[0], own[1] + other[1], own[2] + other[2],
+                own[3] + other[3], own[4] + other[4], own[5] + other[5],
+            )  # fmt: skip
+            _write(motion_covariance, y, x, both, known)
+            for k in range(3):
+                motion[y, x, k] = then[k] - now[k] if known else np.nan
+            slip[y, x] = _slip(first, base, now, then, late[2]) if known and late[2] != 0 else 0.0
 
 
-def _slip(frame: RigFrame, found: Triangulation, moved: Floats) -> NDArray[np.float64]:
-    """Share of depth that a point is off by if it moved so (world units) between A's picture and B's.
+@njit(parallel=True, error_model="numpy")
+def _lift_stereo(stereo, cameras, first, second, depth, relative):
+    for y in prange(depth.shape[0]):
+        for x in range(depth.shape[1]):
+            point, depths, sine, cosine = meet(
+                cameras, x, y, x + np.float64(stereo[y, x, 0]), y + np.float64(stereo[y, x, 1])
+            )
+            known = _known(point, depths, sine, cosine)
+            own = spread(first, second, point[0], point[1], point[2])
+            depth[y, x] = depths[0] if known else np.nan
+            relative[y, x] = _relative(first, own) / depths[0] if known else np.inf
+
+
+@njit(error_model="numpy")
+def _known(point, depths, sine, cosine):
+    """Is the point in front of both cameras, and do its rays meet at an angle?"""
+    finite = np.isfinite(point[0]) and np.isfinite(point[1]) and np.isfinite(point[2])
+    return finite and depths[0] > 0 and depths[1] > 0 and (sine >= _SLOPE * cosine)
+
+
+@njit(error_model="numpy")
+def _relative(P, own):
+    """Standard deviation along the optical axis of a camera, which is the last row of K R."""
+    x, y, z = P[2, 0], P[2, 1], P[2, 2]
+    xx, xy, xz, yy, yz, zz = own
+    return np.sqrt(x * x * xx + y * y * yy + z * z * zz + 2 * (x * y * xy + x * z * xz + y * z * yz))
+
+
+@njit(error_model="numpy")
+def _write(covariance, y, x, upper, known):
+    xx, xy, xz, yy, yz, zz = upper
+    covariance[y, x, 0, 0] = xx if known else np.nan
+    covariance[y, x, 1, 1] = yy if known else np.nan
+    covariance[y, x, 2, 2] = zz if known else np.nan
+    covariance[y, x, 0, 1] = covariance[y, x, 1, 0] = xy if known else np.nan
+    covariance[y, x, 0, 2] = covariance[y, x, 2, 0] = xz if known else np.nan
+    covariance[y, x, 1, 2] = covariance[y, x, 2, 1] = yz if known else np.nan
+
+
+@njit(error_model="numpy")
+def _slip(P, base, now, then, late):
+    """Share of depth that a point is off by if it moves between A's picture and B's, this much later.
 
     Only motion along the baseline, as A's ray sees it, passes for depth. What is not known to move does not.
     """
-    base = frame.views[1].centre - frame.views[0].centre
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ray = found.points - frame.views[0].centre
-        ray /= np.linalg.norm(ray, axis=-1, keepdims=True)
-        across = base - (ray @ base)[..., None] * ray
-        share = np.abs((across * moved).sum(axis=-1)) / (across**2).sum(axis=-1)
-    return np.where(np.isfinite(share), share, 0.0)
-
-
-def _by_rows(lift: Callable[[slice], None], height: int) -> None:
-    """Call ``lift`` for all rows, some at a time."""
-    for top in range(0, height, _ROWS):
-        lift(slice(top, top + _ROWS))
-
-
-def _known(found: Triangulation) -> NDArray[np.bool_]:
-    finite = np.isfinite(found.points).all(axis=-1)
-    return finite & found.in_front & (found.angle >= SMALLEST_ANGLE)
+    rx, ry, rz = now[0] - P[0, 3], now[1] - P[1, 3], now[2] - P[2, 3]
+    along = (rx * base[0] + ry * base[1] + rz * base[2]) / (rx * rx + ry * ry + rz * rz)
+    ax, ay, az = base[0] - along * rx, base[1] - along * ry, base[2] - along * rz
+    moved = ax * (then[0] - now[0]) + ay * (then[1] - now[1]) + az * (then[2] - now[2])
+    share = abs(late * moved) / (ax * ax + ay * ay + az * az)
+    return share if np.isfinite(share) else 0.0

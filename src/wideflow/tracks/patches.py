@@ -11,7 +11,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from wideflow.compiled import FAST, njit
+from wideflow.compiled import njit
 
 HALF = 6  # px to either side
 SIDE = 2 * HALF + 1
@@ -25,7 +25,7 @@ _ROUNDS = 8  # of the alignment
 _SMALL = 0.03  # px: steps below this end it
 
 
-@njit(fastmath=FAST)
+@njit()
 def take_patch(
     picture: NDArray[Any],
     nearest: NDArray[Any],
@@ -67,7 +67,7 @@ def take_patch(
     return variance / total
 
 
-@njit(fastmath=FAST)
+@njit()
 def likeness(
     picture: NDArray[Any],
     nearest: NDArray[Any],
@@ -106,7 +106,7 @@ def likeness(
     return product / total / math.sqrt((variance + _FLOOR) * (own / total + _FLOOR))
 
 
-@njit(fastmath=FAST)
+@njit()
 def open_share(
     nearest: NDArray[Any], x: float, y: float, z: float, scale: float, weight: NDArray[Any]
 ) -> float:
@@ -121,7 +121,7 @@ def open_share(
     return total / whole
 
 
-@njit(fastmath=FAST)
+@njit()
 def align(
     picture: NDArray[Any],
     nearest: NDArray[Any],
@@ -188,7 +188,7 @@ def align(
     return x, y
 
 
-@njit(fastmath=FAST)
+@njit()
 def search(
     picture: NDArray[Any],
     nearest: NDArray[Any],
@@ -210,7 +210,7 @@ def search(
     return best_x, best_y, best
 
 
-@njit(fastmath=FAST)
+@njit()
 def _counts(nearest: NDArray[Any], u: float, v: float, z: float) -> bool:
     """Whether a place is in the picture, and nothing around it is known to lie before depth z."""
     height, width = nearest.shape
@@ -220,7 +220,7 @@ def _counts(nearest: NDArray[Any], u: float, v: float, z: float) -> bool:
     return not there < (1 - BEFORE) * z
 
 
-@njit(fastmath=FAST)
+@njit()
 def sample(picture: NDArray[Any], u: float, v: float) -> float:
     """A picture between its pixels."""
     height, width = picture.shape
