@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,12 +44,13 @@ class ColourTransform:
 
     def __call__(self, picture: NDArray[np.float32]) -> NDArray[np.float32]:
         """Transform (..., 3) colours; clipped to 0..1 as the other sensor would."""
-        degree = self.matrix.shape[1] // 3
-        colours = sum(
-            picture**power @ self.matrix[:, 3 * power - 3 : 3 * power].T.astype(np.float32)
-            for power in range(1, degree + 1)
-        )
-        return np.clip(colours + self.matrix[:, -1].astype(np.float32), 0, 1)
+        power = colours = np.ascontiguousarray(picture, np.float32).reshape(-1, 1, 3)
+        matrix = self.matrix.astype(np.float32)
+        total = cv2.transform(colours, matrix[:, [0, 1, 2, -1]])
+        for first in range(3, matrix.shape[1] - 1, 3):
+            power = power * colours
+            total += cv2.transform(power, matrix[:, first : first + 3])
+        return np.clip(total, 0, 1).reshape(picture.shape)
 
 
 def fit_colour_transform(

@@ -17,44 +17,52 @@ from wideflow.descriptors.distance import daisy_distance
 IMPOSSIBLE = np.float32(1e9)  # cost of leaving the picture
 
 
-def byte_weights(daisy: float, cap: float, colour: float, epipolar: float) -> tuple[np.float32, ...]:
+def byte_weights(daisy: float, cap: float, colour: float, epipolar: float) -> tuple[np.generic, ...]:
     """Weights for unit-norm histograms and colours in 0..1, scaled to their bytes."""
     scale = 255.0**2
-    return np.float32(daisy / scale), np.float32(cap * scale), np.float32(colour / 255), np.float32(epipolar)
+    return np.float32(daisy / scale), np.int32(cap * scale), np.float32(colour / 255), np.float32(epipolar)
 
 
 @njit(inline="always")
 def colour_distance(a, y, x, b, ty, tx):
     """Euclidean distance of the colours of two pixels, in bytes (equation 3)."""
-    d0 = np.float32(a[y, x, 0]) - np.float32(b[ty, tx, 0])
-    d1 = np.float32(a[y, x, 1]) - np.float32(b[ty, tx, 1])
-    d2 = np.float32(a[y, x, 2]) - np.float32(b[ty, tx, 2])
-    return np.float32(math.sqrt(d0 * d0 + d1 * d1 + d2 * d2))
+    total = np.int32(0)
+    for c in range(3):
+        d = np.int32(np.int32(a[y, x, c]) - np.int32(b[ty, tx, c]))
+        total = np.int32(total + np.int32(d * d))
+    return math.sqrt(np.float32(total))
 
 
 @njit(inline="always")
 def sampson(F, x, y, tx, ty):
     """Squared Sampson distance of (x, y) and (tx, ty) in square pixels (equation 4)."""
+    x, y = np.float32(x), np.float32(y)
     a = F[0, 0] * x + F[0, 1] * y + F[0, 2]
     b = F[1, 0] * x + F[1, 1] * y + F[1, 2]
     c = F[2, 0] * x + F[2, 1] * y + F[2, 2]
     p = F[0, 0] * tx + F[1, 0] * ty + F[2, 0]
     q = F[0, 1] * tx + F[1, 1] * ty + F[2, 1]
     r = tx * a + ty * b + c
-    return np.float32(r * r / (a * a + b * b + p * p + q * q + 1e-30))
+    return r * r / (a * a + b * b + p * p + q * q + np.float32(1e-30))
 
 
 @njit(inline="always")
-def unary(source, target, source_colour, target_colour, F, x, y, u, v, weights):
-    """Equation 1 for the match (x, y) -> (x + u, y + v); descriptors are read at the nearest pixel."""
+def unary(source, target, source_colour, target_colour, F, x, y, u, v, weights, limit):
+    """Equation 1 for the match (x, y) -> (x + u, y + v); descriptors are read at the nearest pixel.
+
+    Descriptors, which take longest, are left out of a cost that is above ``limit`` without them.
+    """
     w_d, cap, w_c, w_e = weights
-    tx, ty = x + u, y + v
-    ix, iy = math.floor(tx + np.float32(0.5)), math.floor(ty + np.float32(0.5))
-    if ix < 0 or iy < 0 or ix >= target.shape[1] or iy >= target.shape[0]:
+    tx, ty = np.float32(x) + u, np.float32(y) + v
+    px, py = tx + np.float32(0.5), ty + np.float32(0.5)
+    if not (px >= 0 and py >= 0 and px < target.shape[1] and py < target.shape[0]):
         return IMPOSSIBLE
-    cost = w_d * daisy_distance(source, y, x, target, iy, ix, cap)
+    ix, iy = np.uint32(px), np.uint32(py)
+    cost = np.float32(0)
     if w_c > 0:
         cost += w_c * colour_distance(source_colour, y, x, target_colour, iy, ix)
     if w_e > 0:
         cost += w_e * sampson(F, x, y, tx, ty)
+    if cost < limit:
+        cost += w_d * np.float32(daisy_distance(source, y, x, target, iy, ix, cap))
     return np.float32(cost)

@@ -34,6 +34,8 @@ class Level:
         Of each picture as a source; `lay` replaces them.
     geometry : PairGeometry or None
         In this level's pixels; None for optical flow.
+    colours : pair of (h, w, 4) uint8
+        Of the pictures, as bytes.
     noises : pair of float
         Norm of a histogram of each picture that counts as noise, in brightness per pixel.
     """
@@ -43,6 +45,7 @@ class Level:
     descriptors: tuple[NDArray[np.uint8], NDArray[np.uint8]]
     sources: list[NDArray[np.uint8]]
     geometry: PairGeometry | None
+    colours: tuple[NDArray[np.uint8], NDArray[np.uint8]]
     noises: tuple[float, float]
 
     def lay(self, i: int, slant: Slant, config: MatchConfig) -> None:
@@ -81,6 +84,7 @@ def build_level(
         descriptors=(descriptors[0], descriptors[1]),
         sources=descriptors.copy(),
         geometry=geometry,
+        colours=(colour_bytes(small[0]), colour_bytes(small[1])),
         noises=noises,
     )
 
@@ -103,6 +107,5 @@ def _epipole(geometry: PairGeometry | None, i: int, config: MatchConfig) -> NDAr
 
 def colour_bytes(picture: Picture) -> NDArray[np.uint8]:
     """(h, w, 4) uint8 of colours in 0..1; the fourth byte is unused."""
-    out = np.zeros((*picture.shape[:2], 4), np.uint8)
-    out[..., :3] = np.clip(picture * 255 + 0.5, 0, 255)
-    return out
+    scaled = cv2.convertScaleAbs(picture, alpha=255)
+    return cv2.cvtColor(scaled, cv2.COLOR_RGB2RGBA)

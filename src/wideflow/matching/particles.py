@@ -36,6 +36,13 @@ class Direction:
     belief: NDArray[np.float32]
     messages: NDArray[np.float32]
     transform: ColourTransform
+    _colours: tuple[ColourTransform, NDArray[np.uint8]] | None = None
+
+    def colours(self, picture: NDArray[np.float32]) -> NDArray[np.uint8]:
+        """(h, w, 4): those of the source's picture as the target's camera would have seen them."""
+        if self._colours is None or self._colours[0] is not self.transform:
+            self._colours = self.transform, colour_bytes(self.transform(picture))
+        return self._colours[1]
 
     @property
     def best(self) -> NDArray[np.float32]:
@@ -52,15 +59,17 @@ def start_direction(
     costs = np.empty((height, width, K), np.float32)
     if coarser is not None:
         flow = enlarged(coarser, height, width) * np.float32(2)
-    elif level.geometry is not None and config.search == "line":
+    elif level.geometry is not None and config.search != "random":
         geometry = level.geometry if i == 0 else level.geometry.reversed()
         infinity = np.zeros((3, 3)) if geometry.infinity is None else geometry.infinity
         flow = np.empty((height, width, K, 2), np.float32)
         source, target = level.sources[i], level.descriptors[1 - i]
-        colours = (colour_bytes(level.pictures[i]), colour_bytes(level.pictures[1 - i]))
+        colours = (level.colours[i], level.colours[1 - i])
         weights = byte_weights(1, config.descriptor_cap, 0, 0)
         epipole = geometry.epipoles[1]
-        search_line(source, target, colours, geometry.F, infinity, epipole, flow, costs, weights)
+        search_line(
+            source, target, colours, geometry.F.astype(np.float32), infinity, epipole, flow, costs, weights
+        )
     else:
         flow = _random_particles(level, i, config)
     belief, messages = np.empty_like(costs), np.zeros((*costs.shape, 4), np.float32)

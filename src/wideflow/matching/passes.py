@@ -29,6 +29,7 @@ from wideflow.matching.particles import (
 from wideflow.matching.propagate import Chance, propagate
 from wideflow.matching.proposals import Proposal, Voices, offer
 from wideflow.matching.slant import Slant
+from wideflow.matching.sweep import is_swept, sweep_planes
 from wideflow.progress import Progress, silent
 
 
@@ -96,10 +97,12 @@ def run_passes(
     proposals : sequence of Proposal
         Flows that may be right, offered to every level.
     """
-    passes = config.optical if geometry is None else config.stereo
+    if proposals:  # they have a place of their own among the particles
+        config = replace(config, particles=config.particles + 1)
     levels = level_count(pictures, config)
     shapes = pictures[0].shape, pictures[1].shape
     skipped = 1 if start is not None and levels > 1 else 0
+    passes = config.optical if geometry is None else config.stereo
     matches: Matches | None = None
     for done in range(skipped, levels):
         halvings = levels - 1 - done
@@ -112,15 +115,26 @@ def run_passes(
         coarser = shrunk_start(level, start, halvings, config) if start is not None and done == 1 else None
         one_way = not both and halvings == 0 and matches is not None
         directions = _start_level(level, matches, coarser, config, one_way)
+        # where too few matches tell how deep the scene is, those of the search stay, with all their passes
+        swept = done == 0 and is_swept(geometry, config) and sweep_planes(level, directions, config)
         voices = Voices(shapes, tuple(proposals), None if matches is None else matches.planes)
         offer(level, directions, voices, passes, config)
-        schedule = passes.coarse if done == 0 else passes.final if halvings == 0 else passes.middle
+        schedule = _schedule(passes, swept, done == 0, halvings == 0)
         slants, planes = _run_level(level, directions, schedule, passes, config, done == 0, halvings == 0)
         matches = _matches(level, directions, slants, matches, geometry, planes)
         yield matches
         if reestimate is not None and geometry is not None and halvings > 0:
             geometry = reestimate(geometry, matches.flows, 2.0**halvings)
     progress(levels, levels, "matched")
+
+
+def _schedule(passes: PassesConfig, swept: bool, coarsest: bool, last: bool) -> LevelPasses:
+    if not coarsest:
+        return passes.final if last else passes.middle
+    if not swept:
+        return passes.coarse
+    # what the one pass after a sweep teaches is for the next passes: where no level follows, they do
+    return passes.swept.then(passes.final) if last else passes.swept
 
 
 def _start_level(

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numba import prange
 
-from wideflow.compiled import njit
+from wideflow.compiled import kernel, njit
 from wideflow.matching.cost import IMPOSSIBLE, unary
 
 # all offsets have odd length: they lead to pixels of the other parity; j ^ 1 is the opposite one
@@ -27,24 +27,24 @@ def _uniform(state):
     state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
     mixed = (state ^ (state >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
     mixed ^= mixed >> np.uint64(33)
-    return state, np.float32(np.int64(mixed >> np.uint64(40)) * (2.0 / 16777216.0) - 1.0)
+    return state, np.float32(np.int32(mixed >> np.uint64(40))) * np.float32(2.0 / 16777216.0) - np.float32(1)
 
 
 @njit(inline="always")
-def _message(base, theirs, j, u, v, w_p, tau):
+def _message(heard, j, u, v, w_p, tau):
     """What neighbour j says of the label (u, v): from 0, it agrees, to tau (equation 6)."""
     best = tau
-    for k in range(base.shape[1]):
-        du, dv = u - theirs[j, k, 0], v - theirs[j, k, 1]
-        m = base[j, k] + w_p * (du * du + dv * dv)
+    for k in range(heard.shape[1]):
+        du, dv = u - heard[j, k, 0], v - heard[j, k, 1]
+        m = heard[j, k, 2] + w_p * (du * du + dv * dv)
         if m < best:
             best = m
     return best
 
 
 @njit(inline="always")
-def _listen(flow, belief, messages, x, y, base, theirs):
-    """Collect the neighbours' particles and their beliefs without what this pixel told them."""
+def _listen(flow, belief, messages, x, y, heard):
+    """Collect the neighbours' particles (u, v) and their beliefs without what this pixel told them."""
     rows, columns, K = belief.shape
     for j in range(4):
         sx, sy = x + _NEAR[j, 0], y + _NEAR[j, 1]
@@ -52,33 +52,39 @@ def _listen(flow, belief, messages, x, y, base, theirs):
         low = IMPOSSIBLE
         for k in range(K):
             if inside:
-                base[j, k] = belief[sy, sx, k] - messages[sy, sx, k, j ^ 1]
-                theirs[j, k, 0], theirs[j, k, 1] = flow[sy, sx, k, 0], flow[sy, sx, k, 1]
+                heard[j, k, 0], heard[j, k, 1] = flow[sy, sx, k, 0], flow[sy, sx, k, 1]
+                heard[j, k, 2] = belief[sy, sx, k] - messages[sy, sx, k, j ^ 1]
             else:
-                base[j, k] = 0
-                theirs[j, k, 0], theirs[j, k, 1] = np.nan, np.nan
-            low = min(low, base[j, k])
+                heard[j, k, 0], heard[j, k, 1], heard[j, k, 2] = np.nan, np.nan, 0
+            low = min(low, heard[j, k, 2])
         for k in range(K):
-            base[j, k] -= low
+            heard[j, k, 2] -= low
 
 
 @njit(inline="always")
-def _step(F, x, y, u, v, r1, r2, radius, on_line):
-    """A random step from (u, v): along the epipolar line where there is one, else anywhere."""
-    if not on_line:
-        return u + r1 * radius, v + r2 * radius
+def _line(F, x, y):
+    """The epipolar line of a pixel, its normal of unit length."""
+    x, y = np.float32(x), np.float32(y)
     a = F[0, 0] * x + F[0, 1] * y + F[0, 2]
     b = F[1, 0] * x + F[1, 1] * y + F[1, 2]
     c = F[2, 0] * x + F[2, 1] * y + F[2, 2]
-    s = 1 / math.sqrt(a * a + b * b + 1e-30)
-    a, b, c = a * s, b * s, c * s
-    # onto the line, and up to a pixel beside it: calibration is never exact
-    across = r2 - (a * (x + u) + b * (y + v) + c)
-    return np.float32(u - b * r1 * radius + a * across), np.float32(v + a * r1 * radius + b * across)
+    s = np.float32(1) / math.sqrt(a * a + b * b + np.float32(1e-30))
+    return a * s, b * s, c * s
 
 
 @njit(inline="always")
-def _candidate(i, flow, theirs, x, y):
+def _step(line, x, y, u, v, r1, r2, radius, on_line):
+    """A random step from (u, v): along the epipolar line where there is one, else anywhere."""
+    if not on_line:
+        return u + r1 * radius, v + r2 * radius
+    a, b, c = line
+    # onto the line, and up to a pixel beside it: calibration is never exact
+    across = r2 - (a * (np.float32(x) + u) + b * (np.float32(y) + v) + c)
+    return u - b * r1 * radius + a * across, v + a * r1 * radius + b * across
+
+
+@njit(inline="always")
+def _candidate(i, flow, heard, x, y):
     """Label i of those this pixel considers: its own, its neighbours' best, those of pixels farther away.
 
     Besse et al. pass all K labels of a neighbour on; the best alone is as accurate and much faster.
@@ -88,7 +94,7 @@ def _candidate(i, flow, theirs, x, y):
         return flow[y, x, i, 0], flow[y, x, i, 1]
     i -= K
     if i < 4:
-        return theirs[i, 0, 0], theirs[i, 0, 1]
+        return heard[i, 0, 0], heard[i, 0, 1]
     i -= 4
     sx, sy = x + _FAR[i, 0], y + _FAR[i, 1]
     if sx < 0 or sy < 0 or sx >= columns or sy >= rows:
@@ -97,37 +103,40 @@ def _candidate(i, flow, theirs, x, y):
 
 
 @njit(inline="always")
-def _is_new(new_flow, kept, u, v):
+def _is_new(new, kept, u, v):
     for k in range(kept):
-        du, dv = u - new_flow[k, 0], v - new_flow[k, 1]
+        du, dv = u - new[k, 0], v - new[k, 1]
         if du * du + dv * dv < _SAME:
             return False
     return True
 
 
 @njit(inline="always")
-def _insert(new_flow, new_unary, new_belief, kept, u, v, cost, belief):
-    """Keep the K labels of lowest disbelief, best first."""
-    K = new_belief.shape[0]
-    p = min(kept, K - 1)
-    while p > 0 and new_belief[p - 1] > belief:
-        new_belief[p], new_unary[p] = new_belief[p - 1], new_unary[p - 1]
-        new_flow[p, 0], new_flow[p, 1] = new_flow[p - 1, 0], new_flow[p - 1, 1]
+def _insert(new, kept, candidate):
+    """Keep the K labels of lowest disbelief, best first: u, v, cost, disbelief and four messages of each."""
+    p = min(kept, new.shape[0] - 2)
+    while p > 0 and new[p - 1, 3] > new[candidate, 3]:
+        for i in range(8):
+            new[p, i] = new[p - 1, i]
         p -= 1
-    new_belief[p], new_unary[p] = belief, cost
-    new_flow[p, 0], new_flow[p, 1] = u, v
-    return min(kept + 1, K)
+    for i in range(8):
+        new[p, i] = new[candidate, i]
+    return min(kept + 1, new.shape[0] - 1)
 
 
 @njit(parallel=True)
 def evaluate(source, target, colours, F, flow, costs, weights):
     """Unary cost of every particle, after the weights or the pictures changed."""
-    rows, columns, K = costs.shape
-    for y in prange(rows):
-        for x in range(columns):
-            for k in range(K):
-                u, v = flow[y, x, k, 0], flow[y, x, k, 1]
-                costs[y, x, k] = unary(source, target, colours[0], colours[1], F, x, y, u, v, weights)
+    for y in prange(costs.shape[0]):
+        _evaluate_row(source, target, colours[0], colours[1], F, flow, costs, weights, np.int64(y))
+
+
+@kernel()
+def _evaluate_row(source, target, colour, colours, F, flow, costs, weights, y):
+    for x in range(costs.shape[1]):
+        for k in range(costs.shape[2]):
+            u, v = flow[y, x, k, 0], flow[y, x, k, 1]
+            costs[y, x, k] = unary(source, target, colour, colours, F, x, y, u, v, weights, IMPOSSIBLE)
 
 
 @njit(parallel=True)
@@ -152,57 +161,72 @@ def sweep(source, target, colours, F, flow, costs, belief, messages, parity, cha
     smooth : (float32, float32)
         w_p and tau_p (equation 6); w_p = 0 makes this plain PatchMatch.
     """
+    rows, K = costs.shape[0], costs.shape[2]
+    for y in prange(rows):
+        heard = np.zeros((4, K, 3), np.float32)
+        labels = np.zeros((K + 1, 8), np.float32)
+        _sweep_row(
+            source, target, colours[0], colours[1], F, flow, costs, belief, messages,
+            np.int64(y), parity, chance, far, weights, smooth, heard, labels,
+        )  # fmt: skip
+
+
+@kernel()
+def _sweep_row(
+    source, target, colour, colours, F, flow, costs, belief, messages,
+    y, parity, chance, far, weights, smooth, heard, new,
+):  # fmt: skip
+    """The pixels of one parity in a row; ``heard`` (4, K, 3) and ``new`` (K + 1, 8) are room to work in."""
     seed, radius, tries = chance
     w_p, tau = smooth
-    rows, columns, K = costs.shape
+    columns, K = costs.shape[1], costs.shape[2]
     on_line = weights[3] > 0
     given = K + 4 + (8 if far else 0)
-    for y in prange(rows):
-        base = np.zeros((4, K), np.float32)
-        theirs = np.zeros((4, K, 2), np.float32)
-        new_flow = np.empty((K, 2), np.float32)
-        new_unary = np.empty(K, np.float32)
-        new_belief = np.empty(K, np.float32)
-        for x in range((y + parity) & 1, columns, 2):
-            _listen(flow, belief, messages, x, y, base, theirs)
-            state = np.uint64(seed) ^ (np.uint64(y * columns + x) * np.uint64(0x9E3779B97F4A7C15))
-            kept = 0
-            # random steps start here as long as every label leads out of the picture
-            new_flow[0, 0], new_flow[0, 1] = flow[y, x, 0, 0], flow[y, x, 0, 1]
-            for i in range(given + tries):
-                if i < given:
-                    u, v = _candidate(i, flow, theirs, x, y)
-                    if math.isnan(u):
-                        continue
-                else:
-                    # each particle in turn, then each again at half the distance
-                    k = (i - given) % max(kept, 1)
-                    reach = radius * np.float32(0.5) ** ((i - given) // K)
-                    state, r1 = _uniform(state)
-                    state, r2 = _uniform(state)
-                    u, v = _step(F, x, y, new_flow[k, 0], new_flow[k, 1], r1, r2, reach, on_line)
-                if not _is_new(new_flow, kept, u, v):
+    for x in range((y + parity) & 1, columns, 2):
+        _listen(flow, belief, messages, x, y, heard)
+        state = np.uint64(seed) ^ (np.uint64(y * columns + x) * np.uint64(0x9E3779B97F4A7C15))
+        kept, turn, reach = 0, 0, radius
+        line = _line(F, x, y)
+        # random steps start here as long as every label leads out of the picture
+        new[0, 0], new[0, 1] = flow[y, x, 0, 0], flow[y, x, 0, 1]
+        for i in range(given + tries):
+            if i < given:
+                u, v = _candidate(i, flow, heard, x, y)
+                if math.isnan(u):
                     continue
-                worst = new_belief[K - 1] if kept == K else IMPOSSIBLE
-                told = np.float32(0)
-                if w_p > 0:
-                    for j in range(4):
-                        told += _message(base, theirs, j, u, v, w_p, tau)
-                    # most candidates stop here, before the expensive part
-                    if told >= worst:
-                        continue
-                if i < K:
-                    cost = costs[y, x, i]
-                else:
-                    cost = unary(source, target, colours[0], colours[1], F, x, y, u, v, weights)
-                if cost + told < worst:
-                    kept = _insert(new_flow, new_unary, new_belief, kept, u, v, cost, cost + told)
-            for k in range(K):
-                if k < kept:
-                    flow[y, x, k, 0], flow[y, x, k, 1] = new_flow[k, 0], new_flow[k, 1]
-                    costs[y, x, k], belief[y, x, k] = new_unary[k], new_belief[k]
-                else:
-                    costs[y, x, k], belief[y, x, k] = IMPOSSIBLE, IMPOSSIBLE
+            else:
+                # each particle in turn, then each again at half the distance
+                state, r1 = _uniform(state)
+                state, r2 = _uniform(state)
+                u, v = _step(line, x, y, new[turn, 0], new[turn, 1], r1, r2, reach, on_line)
+                turn += 1
+                if turn >= kept:
+                    turn, reach = 0, np.float32(0.5) * reach
+            if not _is_new(new, kept, u, v):
+                continue
+            worst = new[K - 1, 3] if kept == K else IMPOSSIBLE
+            told = np.float32(0)
+            if w_p > 0:
                 for j in range(4):
-                    u, v = flow[y, x, k, 0], flow[y, x, k, 1]
-                    messages[y, x, k, j] = _message(base, theirs, j, u, v, w_p, tau) if w_p > 0 else 0
+                    new[K, 4 + j] = _message(heard, j, u, v, w_p, tau)
+                    told += new[K, 4 + j]
+                # most candidates stop here, before the expensive part
+                if told >= worst:
+                    continue
+            if i < K:
+                cost = costs[y, x, i]
+            else:
+                cost = unary(source, target, colour, colours, F, x, y, u, v, weights, worst - told)
+            if cost + told < worst:
+                new[K, 0], new[K, 1], new[K, 2], new[K, 3] = u, v, cost, cost + told
+                kept = _insert(new, kept, K)
+        for k in range(K):
+            if k < kept:
+                flow[y, x, k, 0], flow[y, x, k, 1] = new[k, 0], new[k, 1]
+                costs[y, x, k], belief[y, x, k] = new[k, 2], new[k, 3]
+                for j in range(4):
+                    messages[y, x, k, j] = new[k, 4 + j]
+            else:
+                costs[y, x, k], belief[y, x, k] = IMPOSSIBLE, IMPOSSIBLE
+                for j in range(4):
+                    messages[y, x, k, j] = 0

@@ -1,8 +1,7 @@
 """From matches that are right to the pixel to flow that is right below it.
 
-OpenCV's variational refinement compares brightness and gradients under a robust penalty and keeps the flow
-smooth. It is linearised at the flow that it is given, so it is called again and again, from small pictures to
-large ones. (OpenCV's DeepFlow is the same from no flow at all.)
+The variational refinement of `variational` is linearised at the flow that it is given, so small pictures come
+before large ones. (DeepFlow is the same from no flow at all.)
 """
 
 from __future__ import annotations
@@ -15,28 +14,19 @@ from numpy.typing import NDArray
 
 from wideflow.geometry import pixel_grid
 from wideflow.geometry.picture import grey_bytes
+from wideflow.matching.variational import Rounds, Weights, refine_flow
 
 Floats = NDArray[np.float32]
 
-
-class _Weights(NamedTuple):
-    """Of smoothness, and of brightness and gradients for grey levels of 0..255; iterations of a call."""
-
-    smoothness: float
-    brightness: float
-    gradient: float
-    outer: int = 5
-    inner: int = 25
-
-
-_ON_THE_WAY = _Weights(4.0, 1 / 6, 5 / 3)
-_AT_THE_END = _Weights(4.0, 0.5, 5 / 3)  # brightness tells fractions of a pixel
-_FREE = _Weights(50.0, 5.0, 10.0, 20, 5)  # nothing holds the flow to a line: all the smoother
-_CALLS_STEREO, _CALLS_OPTICAL = 3, 5
-_BLUR = 0.8  # px: what is left to align is as small as the noise
-_SHARP = 0.25, 0.5, 0.7, 1.0  # sizes of the pictures in which matches are moved
-_SMOOTH = 0.125, 0.15, 0.18, 0.21, 0.25, 0.3, 0.35, 0.42, 0.5, 0.6, 0.7, 0.85, 1.0
-_NOTHING = 8  # px of a side below which OpenCV refines nothing
+_ON_THE_WAY = Weights(4.0, 1 / 6, 5 / 3)
+_AT_THE_END = Weights(6.0, 0.5, 5 / 3, contrast=80.0)  # brightness tells fractions of a pixel
+_ON_LINES = Weights(3.0, 0.5, 5 / 3, contrast=25.0, line=200.0)
+_STEPS_ON_THE_WAY, _STEPS_AT_THE_END = Rounds(3, 15), Rounds(6, 20)
+_STEPS_ON_LINES, _STEPS_ONCE = Rounds(5, 12), Rounds(4, 20)
+_BLUR, _BLUR_ON_LINES = 0.8, 0.6  # px: what is left to align is as small as the noise
+_SHARP = 0.25, 0.5, 1.0  # sizes of the pictures in which matches are moved
+_SMOOTH = 0.125, 0.18, 0.25, 0.35, 0.5, 0.7  # and in which their mean is followed
+_NOTHING = 8  # px of a side below which nothing is refined
 _LEAST = 16  # px of a side below which a size is left out
 _WIDE = 2.0  # px of the smallest picture over which matches are averaged for it
 _MOST, _OUTSIDE = 20.0, 10.0  # grey levels: most that a difference counts, and what a pixel outside counts
@@ -58,18 +48,6 @@ class _Pair(NamedTuple):
         one, two = (cv2.resize(each, (width, height), interpolation=cv2.INTER_AREA) for each in self)
         return _Pair(one, two)
 
-    def refined(self, flow: Floats, weights: _Weights = _ON_THE_WAY, calls: int = 1) -> Floats:
-        refinement = cv2.VariationalRefinement_create()
-        refinement.setAlpha(weights.smoothness)
-        refinement.setDelta(weights.brightness)
-        refinement.setGamma(weights.gradient)
-        refinement.setFixedPointIterations(weights.outer)
-        refinement.setSorIterations(weights.inner)
-        u, v = (np.ascontiguousarray(flow[..., i]) for i in range(2))
-        for _ in range(calls):
-            refinement.calcUV(self.first, self.second, u, v)
-        return np.stack([u, v], axis=-1)
-
 
 def polish_stereo(
     source: Floats, target: Floats, flow: Floats, F: NDArray[np.float64] | None = None
@@ -81,23 +59,16 @@ def polish_stereo(
     source, target, flow
         As for `polish_optical`.
     F : (3, 3), optional
-        From pixels of the source to lines in the target, of known cameras: the flow is laid on its lines.
+        From pixels of the source to lines in the target, of known cameras: the flow is held to its lines.
         What is estimated from matches must not draw them.
     """
     if min(flow.shape[:2]) < _NOTHING or min(target.shape[:2]) < _NOTHING:
         return flow
-    pair, polished = _prepared(source, target, flow, 0 if F is None else _BLUR)
+    pair, start = _prepared(source, target, flow, 0 if F is None else _BLUR_ON_LINES)
     if F is None:
-        polished = pair.refined(polished, _FREE)
+        polished = _smoothed(pair, start)
     else:
-        here = pixel_grid(*polished.shape[1::-1])
-        lines = here @ F[:, :2].T + F[:, 2]
-        norms = np.linalg.norm(lines[..., :2], axis=2, keepdims=True)
-        lines /= np.where(norms > 0, norms, np.inf)  # at the epipole there is none
-        for _ in range(_CALLS_STEREO):
-            polished = pair.refined(polished, _AT_THE_END)
-            off = (lines[..., :2] * (here + polished)).sum(axis=2) + lines[..., 2]
-            polished = (polished - off[..., None] * lines[..., :2]).astype(np.float32)
+        polished = _laid(refine_flow(*pair, start, _ON_LINES, _STEPS_ON_LINES, F), F)
     return polished[: flow.shape[0], : flow.shape[1]]
 
 
@@ -125,11 +96,11 @@ def polish_optical(source: Floats, target: Floats, flow: Floats, confidence: Flo
     worse = _unlike(pair, smooth) > _unlike(pair, sharp) + _PREFERENCE
     worse = cv2.medianBlur(worse.astype(np.uint8), _SPECKLE) > 0
     chosen = np.where(worse[..., None], sharp, smooth)
-    return pair.refined(chosen, _AT_THE_END, _CALLS_OPTICAL)[: flow.shape[0], : flow.shape[1]]
+    return refine_flow(*pair, chosen, _AT_THE_END, _STEPS_AT_THE_END)[: flow.shape[0], : flow.shape[1]]
 
 
 def polish_once(source: Floats, target: Floats, flow: Floats) -> Floats:
-    """A flow of one camera that is nearly right, such as a refined one, by a single call at full size.
+    """A flow of one camera that is nearly right, such as a refined one, in a few steps at full size.
 
     Parameters
     ----------
@@ -139,7 +110,7 @@ def polish_once(source: Floats, target: Floats, flow: Floats) -> Floats:
     if min(flow.shape[:2]) < _NOTHING:
         return flow
     one, two = (_grey(picture, _BLUR) for picture in (source, target))
-    return _Pair(one, two).refined(flow, _AT_THE_END)
+    return refine_flow(one, two, flow, _AT_THE_END, _STEPS_ONCE)
 
 
 def _prepared(source: Floats, target: Floats, flow: Floats, blur: float) -> tuple[_Pair, Floats]:
@@ -150,12 +121,37 @@ def _prepared(source: Floats, target: Floats, flow: Floats, blur: float) -> tupl
     return _Pair(one, two), _padded(flow, shape)
 
 
+def _smoothed(pair: _Pair, flow: Floats) -> Floats:
+    """Where nothing holds the flow to a line, all the smoother: one call of OpenCV's refinement."""
+    refinement = cv2.VariationalRefinement_create()
+    refinement.setAlpha(50.0)
+    refinement.setDelta(5.0)
+    refinement.setGamma(10.0)
+    refinement.setFixedPointIterations(20)
+    refinement.setSorIterations(5)
+    u, v = (np.ascontiguousarray(flow[..., i]) for i in range(2))
+    refinement.calcUV(pair.first, pair.second, u, v)
+    return np.stack([u, v], axis=-1)
+
+
+def _laid(flow: Floats, F: NDArray[np.float64]) -> Floats:
+    """The flow on its epipolar lines, which it is held to but for a few hundredths of a pixel."""
+    height, width = flow.shape[:2]
+    x, y = np.arange(width), np.arange(height)[:, None]
+    a, b, c = ((F[i, 0] * x + (F[i, 1] * y + F[i, 2])).astype(np.float32) for i in range(3))
+    norms = a * a + b * b
+    off = a * (x.astype(np.float32) + flow[..., 0]) + b * (y.astype(np.float32) + flow[..., 1]) + c
+    off /= np.where(norms > 0, norms, np.float32(np.inf))  # at the epipole there is no line
+    return np.stack([flow[..., 0] - a * off, flow[..., 1] - b * off], axis=-1)
+
+
 def _moved(pair: _Pair, flow: Floats) -> Floats:
     """The flow moved from small pictures to large ones; what each moves is added, so that edges stay."""
     for share in _sizes(pair, _SHARP):
         small = pair.resized(share)
         before = _resized(flow, small.first.shape)
-        flow = flow + _resized(small.refined(before) - before, flow.shape)
+        moved = refine_flow(*small, before, _ON_THE_WAY, _STEPS_ON_THE_WAY)
+        flow = flow + _resized(moved - before, flow.shape)
     return flow
 
 
@@ -172,13 +168,13 @@ def _followed(pair: _Pair, flow: Floats, confidence: Floats) -> Floats:
     found = sums / weights[..., None] * scale
     for share in sizes:
         small = pair.resized(share)
-        found = small.refined(_resized(found, small.first.shape))
-    return found
+        found = refine_flow(*small, _resized(found, small.first.shape), _ON_THE_WAY, _STEPS_ON_THE_WAY)
+    return _resized(found, flow.shape)
 
 
 def _sizes(pair: _Pair, shares: tuple[float, ...]) -> list[float]:
-    """Those in which there is something to see; always the pictures themselves."""
-    return [share for share in shares if share * min(pair.first.shape) >= _LEAST or share == 1]
+    """Those in which there is something to see; always the largest."""
+    return [share for share in shares if share * min(pair.first.shape) >= _LEAST or share == shares[-1]]
 
 
 def _unlike(pair: _Pair, flow: Floats) -> Floats:

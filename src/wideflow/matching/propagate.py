@@ -9,7 +9,7 @@ import numpy as np
 from wideflow.config import MatchConfig, PassesConfig
 from wideflow.matching import pmbp
 from wideflow.matching.cost import byte_weights
-from wideflow.matching.level import Level, colour_bytes
+from wideflow.matching.level import Level
 from wideflow.matching.particles import Direction
 
 
@@ -25,8 +25,7 @@ def terms(
     level: Level, i: int, direction: Direction, passes: PassesConfig, config: MatchConfig
 ) -> tuple[Any, ...]:
     """What `pmbp.evaluate` and `pmbp.sweep` compare: descriptors, colours, cameras and their weights."""
-    here, there = level.pictures[i], level.pictures[1 - i]
-    colours = (colour_bytes(direction.transform(here)), colour_bytes(there))
+    colours = (direction.colours(level.pictures[i]), level.colours[1 - i])
     F, w_e = np.zeros((3, 3)), 0.0
     if level.geometry is not None:
         F, w_e = (level.geometry.F if i == 0 else level.geometry.F.T), config.weight_epipolar
@@ -34,7 +33,7 @@ def terms(
     if np.isfinite(direction.transform.spread):
         w_c = passes.weight_colour * min(1.0, config.colour_spread / direction.transform.spread)
     weights = byte_weights(1, config.descriptor_cap, w_c, w_e)
-    return level.sources[i], level.descriptors[1 - i], colours, F, weights
+    return level.sources[i], level.descriptors[1 - i], colours, np.ascontiguousarray(F, np.float32), weights
 
 
 def propagate(

@@ -14,7 +14,7 @@ import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import kernel, njit
 from wideflow.config import MatchConfig, PassesConfig
 from wideflow.errors import InputError
 from wideflow.geometry.planes import Planes
@@ -82,8 +82,8 @@ def offer(
 ) -> None:
     """Let proposals take the place of particles, in both directions.
 
-    The likeliest plane becomes the last particle, and the likeliest of all others the one before, so that
-    neither silences the other.
+    The likeliest plane becomes the last particle, and the likeliest of all others the one before, of which
+    there is one more then: so neither silences the other, nor what was found.
     """
     turned: Floats | None = None
     one, two = (
@@ -128,24 +128,41 @@ def _filled(flow: Floats) -> Floats:
 @njit(parallel=True)
 def _take_planes(source, target, colours, F, weights, homographies, support, best, costs):
     """The same with the flows of planes, each where enough around a pixel lies on it."""
+    for y in prange(costs.shape[0]):
+        _take_planes_row(
+            source,
+            target,
+            colours[0],
+            colours[1],
+            F,
+            weights,
+            homographies,
+            support,
+            best,
+            costs,
+            np.int64(y),
+        )
+
+
+@kernel()
+def _take_planes_row(source, target, colour, colours, F, weights, homographies, support, best, costs, y):
     rows, columns = costs.shape
     high, wide, count = support.shape
-    for y in prange(rows):
-        sy = y * high // rows
-        for x in range(columns):
-            sx = x * wide // columns
-            for k in range(count):
-                share = support[sy, sx, k]
-                if share < _LEAST:
-                    continue
-                H = homographies[k]
-                w = H[2, 0] * x + H[2, 1] * y + H[2, 2]
-                if w <= 0:
-                    continue
-                u = np.float32((H[0, 0] * x + H[0, 1] * y + H[0, 2]) / w - x)
-                v = np.float32((H[1, 0] * x + H[1, 1] * y + H[1, 2]) / w - y)
-                cost = unary(source, target, colours[0], colours[1], F, x, y, u, v, weights)
-                cost += _UNSUPPORTED * (1 - share)
-                if cost < costs[y, x]:
-                    costs[y, x] = cost
-                    best[y, x, 0], best[y, x, 1] = u, v
+    sy = y * high // rows
+    for x in range(columns):
+        sx = x * wide // columns
+        for k in range(count):
+            share = support[sy, sx, k]
+            if share < _LEAST:
+                continue
+            H = homographies[k]
+            w = H[2, 0] * x + H[2, 1] * y + H[2, 2]
+            if w <= 0:
+                continue
+            u = np.float32((H[0, 0] * x + H[0, 1] * y + H[0, 2]) / w - x)
+            v = np.float32((H[1, 0] * x + H[1, 1] * y + H[1, 2]) / w - y)
+            cost = unary(source, target, colour, colours, F, x, y, u, v, weights, costs[y, x])
+            cost += _UNSUPPORTED * (1 - share)
+            if cost < costs[y, x]:
+                costs[y, x] = cost
+                best[y, x, 0], best[y, x, 1] = u, v

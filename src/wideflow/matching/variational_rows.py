@@ -1,0 +1,281 @@
+"""The loops of the variational refinement of a flow: a row at a time, so that they fill vector registers.
+
+Pixels of either colour of the checkerboard (x + y even or odd) are stored apart: index [colour, y, ..., i] is
+the i-th pixel of that colour in row y. A pixel's four neighbours have the other colour, so the result does
+not depend on the number of threads. Loops get slices that begin where they read, and indices from 0 on:
+Numba asks of every other index whether it is negative.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import prange
+
+from wideflow.compiled import njit
+
+RIM = 2  # px around the pictures, so that no loop asks for the border
+_ROWS = 16  # that a thread assembles at once
+_BAND = 32  # that it relaxes at once, at least
+_PLAIN = np.float32(0.01)  # squared grey levels per px, below which a change is noise
+_SMALL = np.float32(1e-6)  # squared: where the robust penalty turns from a parabola to a cone
+_DAMPING = np.float32(1e-4)  # keeps the matrix of a pixel that nothing holds regular
+
+
+@njit(inline="always")
+def _cubic(t):
+    """Weights of four samples in a row, t behind the second (Catmull and Rom)."""
+    half, one, most = np.float32(0.5), np.float32(1), np.float32(1.5)
+    return (
+        ((one - half * t) * t - half) * t,
+        (most * t - most - one) * t * t + one,
+        ((one + one - most * t) * t + half) * t,
+        half * (t - one) * t * t,
+    )
+
+
+@njit(parallel=True)
+def sample(picture, u, v, out, inside):
+    """The picture, with its rim, where the flow leads, and whether that is inside of it.
+
+    ``u`` and ``v`` have a rim of one pixel, ``out`` that of the picture.
+    """
+    rows, columns = inside.shape
+    high, wide = picture.shape[0] - 2 * RIM - 1, picture.shape[1] - 2 * RIM - 1
+    for y in prange(rows):
+        for x in range(columns):
+            px, py = x + u[y + 1, x + 1], y + v[y + 1, x + 1]
+            inside[y, x] = np.float32(px >= 0 and py >= 0 and px <= wide and py <= high)
+            px, py = (
+                min(max(px, np.float32(0)), np.float32(wide)),
+                min(max(py, np.float32(0)), np.float32(high)),
+            )
+            left, top = int(px), int(py)
+            a = _cubic(np.float32(px - left))
+            b = _cubic(np.float32(py - top))
+            value = np.float32(0)
+            for r in range(4):
+                line = picture[top + RIM - 1 + r, left + RIM - 1 : left + RIM + 3]
+                value += b[r] * (a[0] * line[0] + a[1] * line[1] + a[2] * line[2] + a[3] * line[3])
+            out[y + RIM, x + RIM] = value
+        for i in range(RIM):
+            out[y + RIM, i], out[y + RIM, columns + RIM + i] = (
+                out[y + RIM, RIM],
+                out[y + RIM, columns + RIM - 1],
+            )
+    for i in range(RIM):
+        out[i], out[rows + RIM + i] = out[RIM], out[rows + RIM - 1]
+
+
+@njit(parallel=True)
+def assemble(here, there, inside, u, v, free, F, weights, system, bonds):
+    """The linear system of a step: at each pixel the inverse of its matrix (3) and its right-hand side (2).
+
+    ``bonds`` (2, H + 1, 2, half + 1) tie a pixel to those at its right and below; the first row and column
+    are 0.
+    """
+    rows, columns = inside.shape
+    for block in prange((rows + _ROWS - 1) // _ROWS):
+        first, end = block * _ROWS, min(rows, (block + 1) * _ROWS)
+        mean = np.empty((2 * RIM + 1, columns + 2 * RIM), np.float32)
+        change = np.empty_like(mean)
+        pixels = np.empty((5, columns), np.float32)
+        right, below = np.zeros(columns + 1, np.float32), np.empty(columns, np.float32)
+        above = np.zeros(columns, np.float32)
+        for y in range(first, first + 2 * RIM):
+            _mean_row(here[y], there[y], mean[y % 5], change[y % 5])
+        if first > 0:
+            _bond_row(
+                u[first:], v[first:], free[0, first - 1], free[1, first - 1], weights[0], right[1:], above
+            )
+        for y in range(first, end):
+            _mean_row(here[y + 4], there[y + 4], mean[(y + 4) % 5], change[(y + 4) % 5])
+            m = (mean[y % 5], mean[(y + 1) % 5], mean[(y + 2) % 5], mean[(y + 3) % 5], mean[(y + 4) % 5])
+            c = (change[(y + 1) % 5], change[(y + 2) % 5], change[(y + 3) % 5])
+            _data_row(m, c, inside[y], weights[1], weights[2], pixels)
+            if weights[3] > 0:
+                _line_row(F, y, u[y + 1, 1:], v[y + 1, 1:], weights[3], pixels)
+            _bond_row(u[y + 1 :], v[y + 1 :], free[0, y], free[1, y], weights[0], right[1:], below)
+            right[columns] = 0
+            if y == rows - 1:
+                below[:] = 0
+            _invert_row(pixels, u[y:], v[y:], right, below, above)
+            even = y & 1  # the colour of the even columns
+            for k in range(5):
+                _part(pixels[k], system[even, y, k], system[1 - even, y, k])
+            _part(right[1:], bonds[even, y + 1, 0, 1:], bonds[1 - even, y + 1, 0, 1:])
+            _part(below, bonds[even, y + 1, 1, 1:], bonds[1 - even, y + 1, 1, 1:])
+            above, below = below, above
+
+
+@njit()
+def _mean_row(one, two, mean, change):
+    for i in range(mean.shape[0]):
+        mean[i] = np.float32(0.5) * (one[i] + two[i])
+        change[i] = two[i] - one[i]
+
+
+@njit()
+def _data_row(mean, change, inside, brightness, gradient, pixels):
+    """Matrix (a b; b c) and right-hand side (p, q) of the data terms, from five rows and three."""
+    far_up, up, here, down, far_down = mean
+    change_up, change_here, change_down = change
+    uu, dd, far_left, far_right = far_up[2:], far_down[2:], here, here[4:]
+    un, dn, lf, rt, mid = up[2:], down[2:], here[1:], here[3:], here[2:]
+    ul, ur, dl, dr = up[1:], up[3:], down[1:], down[3:]
+    cu, cd, cl, cr, cm = change_up[2:], change_down[2:], change_here[1:], change_here[3:], change_here[2:]
+    a, b, c, p, q = pixels[0], pixels[1], pixels[2], pixels[3], pixels[4]
+    half, quarter, one = np.float32(0.5), np.float32(0.25), np.float32(1)
+    for i in range(inside.shape[0]):
+        ix, iy, it = half * (rt[i] - lf[i]), half * (dn[i] - un[i]), cm[i]
+        ixx = quarter * (far_right[i] + far_left[i]) - half * mid[i]
+        iyy = quarter * (dd[i] + uu[i]) - half * mid[i]
+        ixy = quarter * (dr[i] - dl[i] - ur[i] + ul[i])
+        ixt, iyt = half * (cr[i] - cl[i]), half * (cd[i] - cu[i])
+        n0 = one / (ix * ix + iy * iy + _PLAIN)
+        n1 = one / (ixx * ixx + ixy * ixy + _PLAIN)
+        n2 = one / (iyy * iyy + ixy * ixy + _PLAIN)
+        w = inside[i] * brightness * n0 / math.sqrt(it * it * n0 + _SMALL)
+        g = inside[i] * gradient / math.sqrt(ixt * ixt * n1 + iyt * iyt * n2 + _SMALL)
+        n1, n2 = g * n1, g * n2
+        a[i] = w * ix * ix + n1 * ixx * ixx + n2 * ixy * ixy
+        b[i] = w * ix * iy + n1 * ixx * ixy + n2 * ixy * iyy
+        c[i] = w * iy * iy + n1 * ixy * ixy + n2 * iyy * iyy
+        p[i] = -(w * ix * it + n1 * ixx * ixt + n2 * ixy * iyt)
+        q[i] = -(w * iy * it + n1 * ixy * ixt + n2 * iyy * iyt)
+
+
+@njit()
+def _line_row(F, y, u, v, weight, pixels):
+    """Add the squared distance from the epipolar lines."""
+    a, b, c, p, q = pixels[0], pixels[1], pixels[2], pixels[3], pixels[4]
+    a0, b0, c0 = F[0, 1] * y + F[0, 2], F[1, 1] * y + F[1, 2], F[2, 1] * y + F[2, 2]
+    for x in range(a.shape[0]):
+        nx, ny, nc = F[0, 0] * x + a0, F[1, 0] * x + b0, F[2, 0] * x + c0
+        s = 1 / math.sqrt(nx * nx + ny * ny + 1e-300)  # at the epipole there is no line
+        off = np.float32(s * (nx * (x + u[x]) + ny * (y + v[x]) + nc))
+        fx, fy = np.float32(s * nx), np.float32(s * ny)
+        a[x] += weight * fx * fx
+        b[x] += weight * fx * fy
+        c[x] += weight * fy * fy
+        p[x] -= weight * fx * off
+        q[x] -= weight * fy * off
+
+
+@njit()
+def _bond_row(u, v, to_right, to_below, smoothness, right, below):
+    """How strongly pixels are tied to those at their right and below; the flow's row begins in the rim."""
+    u0, u1, u2, v0, v1, v2 = u[0, 1:], u[0, 2:], u[1, 1:], v[0, 1:], v[0, 2:], v[1, 1:]
+    for i in range(below.shape[0]):
+        a, b, c, d = u1[i] - u0[i], u2[i] - u0[i], v1[i] - v0[i], v2[i] - v0[i]
+        w = smoothness / math.sqrt(a * a + b * b + c * c + d * d + _SMALL)
+        right[i], below[i] = w * to_right[i], w * to_below[i]
+
+
+@njit()
+def _invert_row(pixels, u, v, right, below, above):
+    """Add what ties each pixel to its neighbours, and invert its matrix."""
+    a, b, c, p, q = pixels[0], pixels[1], pixels[2], pixels[3], pixels[4]
+    uu, ul, um, ur, ud = u[0, 1:], u[1], u[1, 1:], u[1, 2:], u[2, 1:]
+    vu, vl, vm, vr, vd = v[0, 1:], v[1], v[1, 1:], v[1, 2:], v[2, 1:]
+    wl, wr = right, right[1:]
+    for i in range(a.shape[0]):
+        tie = wl[i] + wr[i] + below[i] + above[i]
+        p[i] += wr[i] * ur[i] + wl[i] * ul[i] + below[i] * ud[i] + above[i] * uu[i] - tie * um[i]
+        q[i] += wr[i] * vr[i] + wl[i] * vl[i] + below[i] * vd[i] + above[i] * vu[i] - tie * vm[i]
+        one, two, both = a[i] + tie + _DAMPING, c[i] + tie + _DAMPING, b[i]
+        s = np.float32(1) / (one * two - both * both)
+        a[i], b[i], c[i] = s * two, -s * both, s * one
+
+
+@njit()
+def _part(row, even, odd):
+    """Even columns and odd ones, each by themselves."""
+    for i in range((row.shape[0] + 1) // 2):
+        even[i] = row[2 * i]
+    for i in range(row.shape[0] // 2):
+        odd[i] = row[2 * i + 1]
+
+
+@njit(parallel=True)
+def relax(system, bonds, steps, width, first, turns, relaxation):
+    """Some turns of either colour, in which each pixel's numbers come from memory but once.
+
+    A band of rows takes its turns while it is in the cache, row behind row: first what its own rows allow,
+    which is a row less on either side with every turn, then what is left between two bands.
+    """
+    rows = system.shape[1]
+    bands = max(1, rows // max(_BAND, 2 * turns))
+    for band in prange(bands):
+        top, bottom = band * rows // bands, (band + 1) * rows // bands
+        above, below = min(band, 1), min(bands - 1 - band, 1)  # is there a band on that side?
+        for front in range(top, bottom + turns):
+            for turn in range(turns):
+                y = front - turn
+                if top + above * turn <= y < bottom - below * turn:
+                    _relax_row(system, bonds, steps, width, y, first + turn, relaxation)
+    for band in prange(1, bands):
+        border = band * rows // bands
+        for front in range(border, border + 2 * turns):
+            for turn in range(turns):
+                y = front - turn
+                if border - turn <= y < border + turn:
+                    _relax_row(system, bonds, steps, width, y, first + turn, relaxation)
+
+
+@njit()
+def _relax_row(system, bonds, steps, width, y, turn, relaxation):
+    """One turn of the pixels of one colour in a row; ``odd`` if they stand in odd columns."""
+    colour = turn & 1
+    other, odd = 1 - colour, (y + colour) & 1
+    us = (
+        steps[0, colour, y + 1, 1:],
+        steps[0, other, y + 1, odd:],
+        steps[0, other, y + 1, 1 + odd :],
+        steps[0, other, y, 1:],
+        steps[0, other, y + 2, 1:],
+    )
+    vs = (
+        steps[1, colour, y + 1, 1:],
+        steps[1, other, y + 1, odd:],
+        steps[1, other, y + 1, 1 + odd :],
+        steps[1, other, y, 1:],
+        steps[1, other, y + 2, 1:],
+    )
+    ties = (
+        bonds[other, y + 1, 0, odd:],
+        bonds[colour, y + 1, 0, 1:],
+        bonds[other, y, 1, 1:],
+        bonds[colour, y + 1, 1, 1:],
+    )
+    _relax_pixels(us, vs, ties, system[colour, y], (width + 1 - odd) // 2, relaxation)
+
+
+@njit()
+def _relax_pixels(us, vs, ties, system, count, relaxation):
+    u, ul, ur, uu, ud = us
+    v, vl, vr, vu, vd = vs
+    left, right, above, below = ties
+    a, b, c, p, q = system[0], system[1], system[2], system[3], system[4]
+    for i in range(count):
+        r = p[i] + right[i] * ur[i] + left[i] * ul[i] + below[i] * ud[i] + above[i] * uu[i]
+        s = q[i] + right[i] * vr[i] + left[i] * vl[i] + below[i] * vd[i] + above[i] * vu[i]
+        u[i] += relaxation * (a[i] * r + b[i] * s - u[i])
+        v[i] += relaxation * (b[i] * r + c[i] * s - v[i])
+
+
+@njit(parallel=True)
+def add_step(steps, u, v, furthest):
+    """Move the flow, by at most so many px, and its rim with it."""
+    rows, columns = u.shape[0] - 2, u.shape[1] - 2
+    for y in prange(rows):
+        for k in range(2):
+            flow = u[y + 1] if k == 0 else v[y + 1]
+            for odd in range(2):
+                step, place = steps[k, (y + odd) & 1, y + 1, 1:], flow[1 + odd :]
+                for i in range((columns + 1 - odd) // 2):
+                    place[2 * i] += min(max(step[i], -furthest), furthest)
+            flow[0], flow[columns + 1] = flow[1], flow[columns]
+    for flow in (u, v):
+        flow[0], flow[rows + 1] = flow[1], flow[rows]
