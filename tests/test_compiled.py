@@ -1,9 +1,10 @@
-"""The compiler's cache sees every edit, lives where it can, and fast arithmetic never meets NaN."""
+"""The compiler's cache sees every edit, lives where it can, and arithmetic is exact."""
 
 from __future__ import annotations
 
 import importlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -98,20 +99,19 @@ def test_without_a_folder_to_write_to_it_says_one_sentence(package: Path, tmp_pa
 
 def test_no_message_comes_from_beyond_the_picture() -> None:
     """A neighbour outside has NaN for its flow; what it says of any label is the truncation."""
-    base, theirs = np.zeros((4, 3), np.float32), np.full((4, 3, 2), np.nan, np.float32)
-    told = pmbp._message(base, theirs, 0, np.float32(1), np.float32(2), np.float32(0.1), np.float32(0.5))
+    heard = np.full((4, 3, 3), np.nan, np.float32)
+    heard[..., 2] = 0
+    told = pmbp._message(heard, 0, np.float32(1), np.float32(2), np.float32(0.1), np.float32(0.5))
     assert told == np.float32(0.5)
 
 
-def test_nothing_is_compiled_with_the_promise_that_nothing_is_unknown() -> None:
+def test_the_arithmetic_of_compiled_code_does_not_depend_on_what_it_is_compiled_with() -> None:
     found = 0
     for path in sorted(PACKAGE.rglob("*.py")):
-        if "njit(" in path.read_text(encoding="utf-8") and path.name != "compiled.py":
+        if re.search(r"@(njit|kernel)\(", path.read_text(encoding="utf-8")) and path.name != "compiled.py":
             name = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
             for value in vars(importlib.import_module(name)).values():
                 if isinstance(value, Dispatcher):
                     found += 1
-                    flags = value.targetoptions.get("fastmath", False)
-                    assert flags is not True, f"{name}.{value.__name__}"
-                    assert not flags or not {"nnan", "ninf", "fast"} & set(flags), f"{name}.{value.__name__}"
+                    assert not value.targetoptions.get("fastmath"), f"{name}.{value.__name__}"
     assert found > 50

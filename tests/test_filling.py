@@ -15,7 +15,7 @@ from wideflow.errors import InputError
 from wideflow.filling import cholesky, dissection, fill
 from wideflow.filling.cholesky import solve
 from wideflow.filling.dissection import dissect
-from wideflow.filling.laplacian import matting_stencils, number_pixels, window_misfits
+from wideflow.filling.laplacian import matting_stencils, number_pixels, window_models
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -174,7 +174,7 @@ def test_a_factor_in_two_goes_gives_the_same_bits(method: str, monkeypatch: pyte
 def test_misfits_are_the_windows_shares_of_the_energy() -> None:
     picture, flow = texture(12, 15, 4), smooth_flow(12, 15).reshape(-1, 2).astype(float)
     numbers = number_pixels(np.ones((12, 15), bool))
-    misfits = window_misfits(picture, numbers, 1e-4, flow)
+    _, misfits = window_models(picture, numbers, 1e-4, flow)
     energy = np.trace(flow.T @ full_laplacian(picture, 1e-4) @ flow)
     assert misfits.sum() == pytest.approx(energy, rel=1e-4)
     assert (misfits[1:-1, 1:-1] > 0).all()

@@ -83,8 +83,17 @@ def test_match_fills_what_leaves_the_frame(capsys: pytest.CaptureFixture[str]) -
     error = np.linalg.norm(flow - np.float32([-12, 0]), axis=2)
     assert np.isfinite(error).all()
     assert np.median(error[:, :11]) < 1
-    assert main([*words.split()[:-2], "--set", "fill.method='diffusion'", "-q"]) == 0
-    assert not np.array_equal(wideflow.read_flow("flow.flo"), flow)
+
+
+def test_match_fills_by_the_method_that_is_set() -> None:
+    wide = texture(80, 130, 3)
+    write_image("a.png", wide[:, :100])
+    stretched = cv2.resize(wide[:, 12:112], (112, 80))  # so that the flow is not constant
+    write_image("b.png", stretched[:, :100])
+    words = ["match", "a.png", "b.png", "--kind", "optical", "--fill", "-q", "-o"]
+    assert main([*words, "colour.flo"]) == 0
+    assert main([*words, "diffusion.flo", "--set", "fill.method='diffusion'"]) == 0
+    assert not np.array_equal(wideflow.read_flow("colour.flo"), wideflow.read_flow("diffusion.flo"))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from shared_data import shared
 from wideflow.config import FillConfig
 from wideflow.errors import InputError
 from wideflow.evaluate.metrics import occlusion_scores
-from wideflow.filling import extend_planes, find_occluded, find_refuted, find_shown
+from wideflow.filling import decide, depth_shown, extend_planes, find_occluded, find_refuted, find_shown
 from wideflow.handheld import read_handheld
 from wideflow.types import Camera, Flow, View
 
@@ -142,7 +142,9 @@ def test_a_wall_goes_on_behind_a_board_and_the_board_does_not(board) -> None:  #
     forward, backward = (
         Flow(flow, mask.astype(np.float32)) for flow, mask in zip(guessed, seen, strict=True)
     )
-    found, taken = extend_planes((pictures[0], pictures[1]), forward, backward, ~seen[0], views)
+    found, taken = extend_planes(
+        (pictures[0], pictures[1]), forward, backward, ~seen[0], views, depth_shown(*guessed, views)
+    )
     assert not taken[seen[0]].any()
     assert np.array_equal(found.uv[seen[0]], forward.uv[seen[0]])
     assert taken[~seen[0]].mean() > 0.3
@@ -154,7 +156,46 @@ def test_nothing_goes_on_where_no_plane_is_known(board) -> None:  # type: ignore
     views, pictures, flows, _ = board
     nothing = np.zeros(flows[0].shape[:2], np.float32)
     found, taken = extend_planes(
-        (pictures[0], pictures[1]), Flow(flows[0], nothing), Flow(flows[1], nothing), nothing == 0, views
+        (pictures[0], pictures[1]),
+        Flow(flows[0], nothing),
+        Flow(flows[1], nothing),
+        nothing == 0,
+        views,
+        depth_shown(*flows, views),
     )
     assert not taken.any()
     assert np.array_equal(found.uv, flows[0])
+
+
+def test_pictures_decide_between_a_match_and_its_completion(board) -> None:  # type: ignore[no-untyped-def]
+    views, (first, second), flows, seen = board
+    wrong = flows[0] - np.float32([9, 0])  # nearer than what B shows, so B must show it
+    asked = np.zeros_like(seen[0])
+    asked[25:95, 15:65] = True
+    shown = asked & seen[0]
+    right = decide((first, second), flows[0], wrong, asked, views, depth_shown(*flows, views))
+    assert not right.kept[~asked].any()
+    assert right.kept[shown].mean() > 0.9
+    assert right.seen[shown].mean() > 0.8
+    assert not (right.seen & ~right.kept).any()
+    mistaken = decide((first, second), wrong, flows[0], asked, views, depth_shown(*flows, views))
+    assert mistaken.kept[shown].mean() < 0.02
+
+
+def test_what_is_hidden_takes_its_completion_whatever_it_was_matched_to(board) -> None:  # type: ignore[no-untyped-def]
+    views, (first, second), flows, seen = board
+    guessed = np.where(seen[0][..., None], flows[0], flows[0] + np.float32([4, 0]))
+    found = decide((first, second), guessed, flows[0], ~seen[0], views, depth_shown(*flows, views))
+    assert found.kept[~seen[0]].mean() < 0.1
+    nothing = decide(
+        (first, second), guessed, flows[0], np.zeros_like(seen[0]), views, depth_shown(*flows, views)
+    )
+    assert not nothing.kept.any()
+
+
+def test_a_match_that_leads_out_of_the_other_picture_is_never_kept(board) -> None:  # type: ignore[no-untyped-def]
+    views, (first, second), flows, seen = board
+    outside = np.full_like(flows[0], 500)
+    assert not decide(
+        (first, second), outside, flows[0], seen[0], views, depth_shown(*flows, views)
+    ).kept.any()

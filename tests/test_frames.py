@@ -63,7 +63,9 @@ def test_what_is_written_agrees_with_the_truth(scene: HandheldScene, result: Pat
     assert optical.median < 0.2
     for t, seen_at in ((0, seen), (1, scene.truth(0, 1).stereo_visible)):
         true = scene.truth(0, t).depth
-        assert np.median(np.abs(found.depth.values[t] / true - 1)[seen_at]) < 0.015
+        error = np.abs(found.depth.values[t] / true - 1)[seen_at]
+        assert np.isfinite(error).mean() > 0.999  # a completed flow may lead behind the cameras
+        assert np.nanmedian(error) < 0.015
     motion = motion_scores(found.motion.values[0], truth.motion, seen, (0.05,)).visible
     assert motion.median < 0.02
     hidden = np.isfinite(truth.depth) & ~truth.stereo_visible

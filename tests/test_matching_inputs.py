@@ -35,14 +35,13 @@ def usual(stereo) -> bytes:
         "match.oriented=false",
         "match.colour_transform=false",
         "match.coarsest=20",
-        "match.exchange=false",
         "match.polish=false",
         "match.search='random'",
         "match.particles=1",
         "match.particles=5",
         "match.descriptor_rings=3",
         "match.colour_degree=1",
-        "match.stereo.coarse.tries=0",
+        "match.stereo.swept.tries=0",
     ],
 )
 def test_every_ingredient_can_be_left_out_or_changed(stereo, usual: bytes, assignment: str) -> None:
@@ -50,6 +49,19 @@ def test_every_ingredient_can_be_left_out_or_changed(stereo, usual: bytes, assig
     found = wideflow.match(first, second, views=views, config=load_config(settings=[assignment]).match)
     assert np.mean(end_point_error(found.forward.uv, truth)[seen] > 3) < 0.06
     assert found.forward.uv.tobytes() != usual
+
+
+def test_directions_exchange_what_they_find(stereo) -> None:
+    """Planes take the place of what is exchanged where the scene has some."""
+    (first, second), views, truth, seen = stereo
+    flows = [
+        wideflow.match(first, second, views=views, config=MatchConfig(planes=False, exchange=way)).forward.uv
+        for way in (True, False)
+    ]
+    errors = [np.mean(end_point_error(uv, truth)[seen] > 3) for uv in flows]
+    assert not np.array_equal(*flows)
+    assert errors[0] <= errors[1] + 0.005
+    assert errors[1] < 0.06
 
 
 def test_without_coarser_levels(stereo, usual: bytes) -> None:
@@ -65,7 +77,7 @@ def test_without_coarser_levels(stereo, usual: bytes) -> None:
 
 def test_without_the_pairwise_term(stereo) -> None:
     (first, second), views, truth, seen = stereo
-    none = ["match.stereo.coarse.pairwise=[0,0,0,0,0]", "match.polish=false"]
+    none = ["match.stereo.swept.pairwise=[0]", "match.polish=false"]
     rough = wideflow.match(first, second, views=views, config=load_config(settings=none).match).forward.uv
     smooth = wideflow.match(
         first, second, views=views, config=load_config(settings=none[1:]).match

@@ -27,8 +27,9 @@ def test_descriptor_distance_is_a_sum_of_capped_squares(seed: int, cap: float) -
     chance = np.random.default_rng(seed)
     a, b = chance.integers(0, 256, (2, 3, 4, 16 * BINS), dtype=np.uint8)
     bins = (a[1, 2].astype(float) - b[2, 3].astype(float)).reshape(BINS, 16) / 255
-    expected = np.minimum((bins**2).sum(0), cap).sum()
     weight, byte_cap, _, _ = byte_weights(1, cap, 0, 0)
+    assert cap - 255**-2 < byte_cap / 255**2 <= cap
+    expected = np.minimum((bins**2).sum(0), byte_cap / 255**2).sum()
     assert weight * daisy_distance(a, 1, 2, b, 2, 3, byte_cap) == pytest.approx(expected, rel=1e-5, abs=1e-6)
 
 
@@ -99,10 +100,16 @@ def test_cost_adds_the_terms_and_forbids_leaving_the_picture() -> None:
     colour = np.linalg.norm((red[1, 2, :3].astype(float) - blue[3, 4, :3].astype(float)) / 255)
     line = sampson_distance(F, np.array([2.0, 1.0]), np.array([4.4, 2.6])) ** 2
     expected = 2 * np.minimum((bins**2).sum(0), 0.3).sum() + 5 * colour + 7 * line
-    found = unary(a, b, red, blue, F, 2, 1, np.float32(2.4), np.float32(1.6), weights)
+    F = F.astype(np.float32)
+    found = unary(a, b, red, blue, F, 2, 1, np.float32(2.4), np.float32(1.6), weights, IMPOSSIBLE)
     assert found == pytest.approx(expected, rel=1e-4)
+    # without the descriptors it is above the limit already
+    early = unary(a, b, red, blue, F, 2, 1, np.float32(2.4), np.float32(1.6), weights, np.float32(1))
+    assert early == pytest.approx(5 * colour + 7 * line, rel=1e-4)
     for u, v in ((-2.6, 0), (4.6, 0), (0, -1.6), (0, 4.6), (1e9, 0), (0, -1e9)):
-        assert unary(a, b, red, blue, F, 2, 1, np.float32(u), np.float32(v), weights) == IMPOSSIBLE
+        assert (
+            unary(a, b, red, blue, F, 2, 1, np.float32(u), np.float32(v), weights, IMPOSSIBLE) == IMPOSSIBLE
+        )
 
 
 def described(

@@ -10,7 +10,8 @@ from wideflow.config import RefineConfig
 from wideflow.geometry.pyramid import resized_flow, scale_between
 from wideflow.refine.data_terms import linearise
 from wideflow.refine.energy import Energy
-from wideflow.refine.sampling import CHANNELS, cubic, feature_picture
+from wideflow.refine.lanes import LANES, empty_lanes, fill_margins, from_lanes, to_lanes
+from wideflow.refine.sampling import CHANNELS, HALVES, READ, TAPS, cubic, feature_picture, find
 from wideflow.refine.slopes import first_slopes, relax_slopes, slope_energy
 from wideflow.refine.smoothness import conductance, smoothness
 from wideflow.refine.solver import solve_step
@@ -25,9 +26,39 @@ def stacked(flows) -> np.ndarray:
 
 def data_energy(flows: np.ndarray, weights: np.ndarray, visible: np.ndarray) -> tuple[float, np.ndarray]:
     features = tuple(feature_picture(picture, 0.5) for picture in SCENE.pictures)
-    system = np.empty((*flows.shape[:2], SYSTEM), np.float32)
-    penalty = np.empty(flows.shape[:2], np.float32)
-    return linearise(features, visible, np.stack(SCENE.fundamental), weights, flows, system, penalty), system
+    rows, width = flows.shape[:2]
+    system, penalty = empty_lanes(rows, width, SYSTEM), empty_lanes(rows, width, 1)
+    F = np.stack(SCENE.fundamental)
+    energy = linearise(features, to_lanes(visible), F, weights, to_lanes(flows), system, penalty)
+    return energy, from_lanes(system, width)
+
+
+def sampled(features: np.ndarray, x: float, y: float) -> np.ndarray:
+    """(3, 5): values and derivatives of the channels at a place."""
+    width, height = features.shape[1] - 4, features.shape[0] - 4
+    where, found = (
+        np.repeat([[float(x), float(y)]], LANES, axis=1),
+        np.zeros((1, READ * CHANNELS * LANES), np.float32),
+    )
+    taps, halves = np.empty(TAPS * LANES, np.float32), np.empty(HALVES, np.float32)
+    find(width, height, where, 0, taps)
+    cubic(features.ravel(), width, taps, np.ones((1, 1, LANES), np.float32), 0, 0, halves, found)
+    return found.reshape(READ, CHANNELS, LANES)[..., LANES // 2]
+
+
+def smooth(flows, slopes, g, betas, epsilon) -> tuple[float, np.ndarray]:
+    """Energy of the smoothness term, and the weights of its edges."""
+    edges = empty_lanes(*flows.shape[:2], 6)
+    fields = to_lanes(flows), to_lanes(slopes), to_lanes(g)
+    energy = smoothness(*fields, np.asarray(betas, np.float32), epsilon, flows.shape[1], edges)
+    return energy, from_lanes(edges, flows.shape[1])
+
+
+def within(shape: tuple[int, int]) -> np.ndarray:
+    """1 on every edge between two pixels."""
+    g = np.ones((*shape, 2), np.float32)
+    g[:, -1, 0] = g[-1, :, 1] = 0
+    return g
 
 
 @pytest.mark.parametrize("late", [(0, 0), (0.5, -0.4)])
@@ -79,16 +110,7 @@ def test_matrix_is_that_of_the_papers_terms(late: tuple[float, ...]) -> None:
     F, F_next = SCENE.fundamental
 
     def read(features: np.ndarray, place: np.ndarray) -> np.ndarray:
-        value = np.empty(CHANNELS, np.float32)
-        cubic(
-            features,
-            place[0],
-            place[1],
-            value,
-            np.empty(CHANNELS, np.float32),
-            np.empty(CHANNELS, np.float32),
-        )
-        return value.astype(float)
+        return sampled(features, *place)[0].astype(float)
 
     def off_line(F: np.ndarray, place: np.ndarray, other: np.ndarray) -> np.ndarray:
         line = F @ [*place, 1]
@@ -123,15 +145,13 @@ def test_cubic_reproduces_a_parabola_and_its_derivatives() -> None:
     y, x = np.mgrid[:12, :14].astype(np.float32)
     picture = np.repeat((0.002 * x * x + 0.01 * y + 0.001 * x * y)[..., None], 3, axis=2)
     features = feature_picture(picture, 0)
-    value, along_x, along_y = (np.empty(CHANNELS, np.float32) for _ in range(3))
     px, py = 5.3, 6.8
-    cubic(features, px, py, value, along_x, along_y)
+    value, along_x, along_y = sampled(features, px, py)
     assert value[0] == pytest.approx(255 * (0.002 * px**2 + 0.01 * py + 0.001 * px * py), abs=1e-3)
     assert along_x[0] == pytest.approx(255 * (0.004 * px + 0.001 * py), abs=1e-3)
     assert along_y[0] == pytest.approx(255 * (0.01 + 0.001 * px), abs=1e-3)
     assert value[3] == pytest.approx(along_x[0], abs=1e-3)  # the gradient channels are the derivatives
-    cubic(features, -3.0, 40.0, value, along_x, along_y)
-    assert value[0] == pytest.approx(features[13, 2, 0])  # held to the corner
+    assert sampled(features, -3.0, 40.0)[0, 0] == pytest.approx(features[13, 2, 0])  # held to the corner
 
 
 @given(st.integers(0, 2**31), st.booleans())
@@ -142,9 +162,8 @@ def test_a_step_solves_the_linear_system(seed: int, sloped: bool) -> None:
     rows, columns = 4, 5
     flows = rng.normal(size=(rows, columns, 6)).astype(np.float32)
     slopes = (rng.normal(size=(rows, columns, 4)) * sloped).astype(np.float32)
-    g = rng.uniform(0.2, 1, (rows, columns, 2)).astype(np.float32)
-    edges = np.empty_like(flows)
-    smoothness(flows, slopes, g, np.array([1.0, 2.0, 3.0], np.float32), 0.1, edges)
+    g = rng.uniform(0.2, 1, (rows, columns, 2)) * within((rows, columns))
+    _, edges = smooth(flows, slopes, g, [1.0, 2.0, 3.0], 0.1)
     roots = rng.normal(size=(rows, columns, 6, 6))
     system = np.empty((rows, columns, SYSTEM), np.float32)
     matrices = roots @ np.swapaxes(roots, -1, -2)
@@ -168,7 +187,8 @@ def test_a_step_solves_the_linear_system(seed: int, sloped: bool) -> None:
                 dense[j, i] -= w
                 right[i] += w * gap
                 right[j] -= w * gap
-    step = solve_step(system, edges, flows, slopes, 400, 1.2)
+    step = solve_step(to_lanes(system), to_lanes(edges), to_lanes(flows), to_lanes(slopes), 400, 1.2)
+    step = from_lanes(step, columns)
     np.testing.assert_allclose(step.ravel(), np.linalg.solve(dense, right), atol=2e-2, rtol=2e-2)
 
 
@@ -176,40 +196,36 @@ def test_smoothness_of_a_ramp() -> None:
     """A flow that rises by 0.5 a pixel pays beta 0.5 at all but the last; with that slope, nothing."""
     flows = np.zeros((6, 8, 6), np.float32)
     flows[..., 2] = 0.5 * np.arange(8)
-    slopes, g = np.zeros((6, 8, 4), np.float32), np.ones((6, 8, 2), np.float32)
-    betas, edges = np.array([0.0, 4.0, 0.0], np.float32), np.empty_like(flows)
-    assert smoothness(flows, slopes, g, betas, 1e-4, edges) == pytest.approx(4 * 0.5 * 6 * 7, rel=1e-2)
+    slopes, g = np.zeros((6, 8, 4), np.float32), within((6, 8))
+    betas = [0.0, 4.0, 0.0]
+    assert smooth(flows, slopes, g, betas, 1e-4)[0] == pytest.approx(4 * 0.5 * 6 * 7, rel=1e-2)
     slopes[..., 0] = 0.5
-    assert smoothness(flows, slopes, g, betas, 1e-4, edges) < 0.05
+    assert smooth(flows, slopes, g, betas, 1e-4)[0] < 0.05
     assert np.allclose(first_slopes(flows[..., 2:4])[1:-1, 1:-3, 0], 0.5, atol=0.15)
 
 
 def test_edges_of_the_picture_make_jumps_cheap() -> None:
     flows = np.zeros((4, 6, 6), np.float32)
     flows[:, 3:] = 2  # all six components jump at the edge
-    slopes, g, edges = np.zeros((4, 6, 4), np.float32), np.ones((4, 6, 2), np.float32), np.empty_like(flows)
+    slopes, g = np.zeros((4, 6, 4), np.float32), within((4, 6))
     g[:, 2, 0] = 0.01
-    prices = [
-        smoothness(flows, slopes, g, np.eye(3, dtype=np.float32)[i], 1e-6, edges) / (4 * np.sqrt(8))
-        for i in range(3)
-    ]
+    prices = [smooth(flows, slopes, g, np.eye(3)[i], 1e-6)[0] / (4 * np.sqrt(8)) for i in range(3)]
     np.testing.assert_allclose(prices, [0.1, 0.1, 0.1], rtol=1e-3)
 
 
 def test_slopes_relax_downhill() -> None:
     rng = np.random.default_rng(3)
     flows = rng.normal(size=(20, 24, 6)).astype(np.float32).cumsum(axis=1)
-    g, betas = np.ones((20, 24, 2), np.float32), np.array([0, 1.0, 0], np.float32)
-    slopes, edges, bonds = (
-        first_slopes(flows[..., 2:4]),
-        np.empty_like(flows),
-        np.empty((20, 24, 2), np.float32),
-    )
+    g = to_lanes(within((20, 24)))
+    slopes, betas = to_lanes(first_slopes(flows[..., 2:4])), np.array([0, 1.0, 0], np.float32)
+    laned, edges, bonds = to_lanes(flows), empty_lanes(20, 24, 6), empty_lanes(20, 24, 2)
     energies = []
     for _ in range(5):
-        bent = slope_energy(slopes, g, 2.0, 1e-3, bonds)
-        energies.append(bent + smoothness(flows, slopes, g, betas, 1e-3, edges))
-        relax_slopes(flows[..., 2:4].copy(), edges[..., 1::3].copy(), bonds, slopes, 3)
+        bent = slope_energy(slopes, g, 2.0, 1e-3, 24, bonds)
+        energies.append(bent + smoothness(laned, slopes, g, betas, 1e-3, 24, edges))
+        fill_margins(bonds)
+        relax_slopes(laned, edges, bonds, slopes, 3)
+        fill_margins(slopes)
     assert np.all(np.diff(energies) < 0)
 
 
@@ -218,9 +234,11 @@ def test_conductance_falls_at_edges_only() -> None:
     picture[:, 4:] = 0.5
     g = conductance(picture, 0.05)
     assert g[:, 3, 0].max() < 1e-4
-    assert np.delete(g[..., 0], 3, axis=1).min() == 1
-    assert g[..., 1].min() == 1
-    assert conductance(picture, 0).min() == 1
+    np.testing.assert_array_equal(
+        np.delete(g[..., 0], 3, axis=1), np.delete(within((6, 8))[..., 0], 3, axis=1)
+    )
+    np.testing.assert_array_equal(g[..., 1], within((6, 8))[..., 1])
+    np.testing.assert_array_equal(conductance(picture, 0), within((6, 8)))
 
 
 def test_a_flow_whose_target_alone_is_resized_leads_to_the_same_place() -> None:
@@ -248,11 +266,11 @@ def test_what_leaves_the_picture_is_not_compared() -> None:
     flows[..., 0] += 1000  # out of A at t + 1, and so out of B at t + 1
     seen = np.ones((*flows.shape[:2], 3), bool)
     energy = Energy(SCENE.pictures, np.stack(SCENE.fundamental), seen, flows, RefineConfig())
-    energy(flows)
+    energy(to_lanes(flows))
     with_stereo = Energy(
         SCENE.pictures, np.stack(SCENE.fundamental), seen & [False, True, False], flows, RefineConfig()
     )
-    with_stereo(flows)
+    with_stereo(to_lanes(flows))
     np.testing.assert_array_equal(energy.penalty, with_stereo.penalty)
 
 
@@ -260,8 +278,9 @@ def test_slopes_of_a_ramp_are_found() -> None:
     """The only slope that neither leaves the flow nor changes is that of the ramp."""
     y, x = np.mgrid[:10, :12].astype(np.float32)
     stereo = np.stack([0.5 * x - 0.2 * y, 0.1 * x], axis=-1)
-    edges = np.ones((10, 12, 2), np.float32)
-    edges[:, -1, 0] = edges[-1, :, 1] = 0
-    slopes = np.zeros((10, 12, 4), np.float32)
-    relax_slopes(stereo, edges, edges.copy(), slopes, 300)
-    np.testing.assert_allclose(slopes, np.broadcast_to([0.5, 0.1, -0.2, 0.0], slopes.shape), atol=1e-3)
+    flows, edges = np.zeros((10, 12, 6)), np.zeros((10, 12, 6))
+    flows[..., 2:4], edges[..., 1::3] = stereo, within((10, 12))
+    slopes = empty_lanes(10, 12, 4)
+    relax_slopes(to_lanes(flows), to_lanes(edges), to_lanes(within((10, 12))), slopes, 300)
+    found = from_lanes(slopes, 12)
+    np.testing.assert_allclose(found, np.broadcast_to([0.5, 0.1, -0.2, 0.0], found.shape), atol=1e-3)

@@ -26,10 +26,6 @@ from numba.core import caching
 # anything else runs (two processes on two cores were half as fast), and gains nothing where nothing does
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-# of fast arithmetic all but the promise that nothing is NaN or infinite: compiled for a caller's fast loop, a
-# helper may be asked about what is unknown. Helpers that are inlined take the flags of their caller.
-FAST = {"reassoc", "nsz", "arcp", "contract", "afn"}
-
 _PACKAGE = Path(__file__).parent
 _IMPORT = re.compile(
     rf"^[ \t]*(?:from[ \t]+({_PACKAGE.name}[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)"
@@ -39,7 +35,13 @@ _IMPORT = re.compile(
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`numba.njit` with these options, and the cache of this module."""
+    """`numba.njit` with these options, and the cache of this module.
+
+    Arithmetic is exact, never "fast": a function that others call is compiled by itself and again with each
+    of them, and which of these is run depends on what was compiled before. So with fast arithmetic the first
+    run, which compiles, would have other last digits than those that find everything in the cache. Exactness
+    costs a twentieth of the time.
+    """
 
     def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         dispatcher = numba.njit(**options)(function)
@@ -51,6 +53,15 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         return dispatcher
 
     return compiled
+
+
+def kernel(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`njit` for the inside of a hot loop: it allocates nothing, so that no array's references are counted.
+
+    Counting is an atomic operation for every array that an inlined helper is given, and takes longer than
+    what most helpers do. A loop over rows in parallel allocates what they need, and hands each to a kernel.
+    """
+    return njit(_nrt=False, error_model="numpy", **options)
 
 
 def source_stamp(path: Path) -> str:

@@ -31,15 +31,22 @@ class LevelPasses(Stage):
                 "give both the same number of values"
             )
 
+    def then(self, others: LevelPasses) -> LevelPasses:
+        """These passes and then others, with the random steps of these."""
+        return LevelPasses(self.iterations + others.iterations, self.pairwise + others.pairwise, self.tries)
+
 
 @dataclass(frozen=True)
 class PassesConfig(Stage):
     """The passes of one kind of match."""
 
     coarse: LevelPasses = setting(LevelPasses(), "on the coarsest level")
+    swept: LevelPasses = setting(
+        LevelPasses((1,), (0.3,), 2), "on the coarsest level where the first candidates are planes"
+    )
     middle: LevelPasses = setting(LevelPasses((1, 1, 1), (0.0, 0.1, 0.3), 6), "on the levels between")
     final: LevelPasses = setting(
-        LevelPasses((2, 1), (0.0, 0.3), 2), "on the last level, that of the pictures"
+        LevelPasses((1, 1), (0.0, 0.3), 2), "on the last level, that of the pictures"
     )
     full_size: bool = setting(
         True, "match at the size of the pictures; else the level before is the last, and polish does the rest"
@@ -59,7 +66,7 @@ class PassesConfig(Stage):
 class MatchConfig(Stage):
     """Dense matching: DAISY descriptors under PatchMatch belief propagation (paper, section 3.1)."""
 
-    particles: int = setting(3, "candidates kept at every pixel", symbol="K", minimum=1, maximum=16)
+    particles: int = setting(2, "candidates kept at every pixel", symbol="K", minimum=1, maximum=16)
     descriptor_radius: float = setting(
         5.0, "how far a descriptor reaches", unit="px of each level", symbol="R", minimum=1, maximum=100
     )
@@ -94,9 +101,10 @@ class MatchConfig(Stage):
         minimum=1e-6,
     )
     search: str = setting(
-        "line",
-        "first candidates of a stereo match: all places on the epipolar line, or random ones",
-        choices=("line", "random"),
+        "planes",
+        "first candidates of a stereo match: planes of some orientations where the cameras are known, all "
+        "places on the epipolar line, or random ones",
+        choices=("planes", "line", "random"),
     )
     search_range: float = setting(
         0.06,
@@ -118,9 +126,8 @@ class MatchConfig(Stage):
     stereo: PassesConfig = setting(PassesConfig(), "two cameras at one moment")
     optical: PassesConfig = setting(
         PassesConfig(
-            coarse=LevelPasses((2, 2, 2, 2), (0.0, 0.0, 0.1, 0.3), 2),
-            middle=LevelPasses((2, 1, 1), (0.0, 0.1, 0.3), 4),
-            final=LevelPasses((1, 1), (0.0, 0.3), 2),
+            coarse=LevelPasses((2, 2, 2), (0.0, 0.1, 0.3), 2),
+            middle=LevelPasses((1, 1, 1), (0.0, 0.1, 0.3), 2),
             full_size=False,
         ),
         "one camera at two moments",

@@ -10,9 +10,13 @@ PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
     "fast": {
         "match": {
-            "particles": 2,
-            "stereo": {"final": {"iterations": [1, 1]}},
-        }
+            "stereo": {"full_size": False, "middle": {"iterations": [1, 1], "pairwise": [0.0, 0.3]}},
+            "optical": {
+                "coarse": {"iterations": [2, 1], "pairwise": [0.0, 0.3]},
+                "middle": {"iterations": [1], "pairwise": [0.3]},
+            },
+        },
+        "refine": {"iterations": 3},
     },
     "paper": {
         "sync": {"one_time": False},
@@ -47,6 +51,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "fill": {
             "same_depth": 0.0,
             "shown_depth": 0.0,
+            "pictures_decide": False,
             "planes": False,
             "island": 0.0,
             "hole": 0.0,
@@ -59,12 +64,14 @@ PRESETS: dict[str, dict[str, Any]] = {
             "weight_gradient": 1.0,
             "weight_gradient_stereo": 1.0,
             "sweeps": 20,
+            "relaxation": 1.9,
             "weight_epipolar": 10.0,
             "smoothness": [31.0, 60.0, 200.0],
             "contrast": 0.0,
             "slope": 0.0,
             "blur": 0.5,
             "one_light": False,
+            "furthest": 0.0,
             "polish": False,
         },
     },

@@ -64,10 +64,10 @@ class RefineConfig(Stage):
         maximum=8,
     )
     iterations: int = setting(
-        8, "steps (new linearisation, new weights) on each level", minimum=1, maximum=1000
+        6, "steps (new linearisation, new weights) on each level", minimum=1, maximum=1000
     )
-    sweeps: int = setting(12, "sweeps of over-relaxation in each step", minimum=1, maximum=1000)
-    relaxation: float = setting(1.9, "factor of the over-relaxation", minimum=0.1, maximum=1.99)
+    sweeps: int = setting(8, "sweeps of over-relaxation in each step", minimum=1, maximum=1000)
+    relaxation: float = setting(1.95, "factor of the over-relaxation", minimum=0.1, maximum=1.99)
     weight_colour: float = setting(
         1.0, "weight of colour in the data terms over time", symbol="E_D1, E_D2", minimum=0
     )
@@ -114,6 +114,9 @@ class RefineConfig(Stage):
     one_light: bool = setting(
         True, "brighten the darker of a camera's two pictures to the light of the other, if they differ"
     )
+    furthest: float = setting(
+        2.0, "furthest that a stereo match with some confidence is moved; 0: any", unit="px", minimum=0
+    )
     polish: bool = setting(True, "then polish the optical flow once more by itself")
 
     def __post_init__(self) -> None:
@@ -142,6 +145,10 @@ class FillConfig(Stage):
         0.05,
         "a completed pixel is seen after all if the other picture has its depth there, to this share; 0: not",
         minimum=0,
+    )
+    pictures_decide: bool = setting(
+        True,
+        "a stereo match that fails the check stays where it explains the pictures better than its completion",
     )
     planes: bool = setting(
         True, "planes of the scene go on where B does not show them and A over time knows nothing"

@@ -11,15 +11,15 @@ from collections.abc import Iterable
 VERSIONS = {
     "sync": 4,
     "check": 3,
-    "calibration": 8,
+    "calibration": 9,
     "pictures": 1,
     "one time": 1,
-    "match": 6,
-    "evidence": 2,
+    "match": 7,
+    "evidence": 3,
     "refute": 1,
-    "fill": 5,
-    "refine": 4,
-    "lift": 7,
+    "fill": 6,
+    "refine": 5,
+    "lift": 8,
     "steady": 2,
 }
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from wideflow.calibration import Calibration
 from wideflow.calibration import calibrate as calibrate_with
 from wideflow.calibration.solution import Pairs
-from wideflow.config import CalibrateConfig, MatchConfig
+from wideflow.config import CalibrateConfig, LevelPasses, MatchConfig, PassesConfig
 from wideflow.matching import match
 from wideflow.progress import Progress
 from wideflow.types import Camera
@@ -55,8 +55,10 @@ def calibrate(
         Too little that both cameras see, or that stands still.
     """
     seed = (config or CalibrateConfig()).seed
-    # what planes extrapolate is no evidence of the cameras
-    settings = replace(MatchConfig(), seed=seed, planes=False)
+    # where the cameras are unknown a match has less to go by, and keeps more candidates for longer; what
+    # planes extrapolate is no evidence of the cameras
+    passes = PassesConfig(final=LevelPasses((2, 1), (0.0, 0.3), 2))
+    settings = replace(MatchConfig(), seed=seed, planes=False, particles=3, stereo=passes)
 
     def matcher(
         first: NDArray[np.uint8], second: NDArray[np.uint8]

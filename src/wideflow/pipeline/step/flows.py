@@ -11,11 +11,21 @@ from numpy.typing import NDArray
 
 from wideflow.config import FillConfig, MatchConfig
 from wideflow.errors import NothingInCommonError
-from wideflow.filling import extend_planes, fill, find_occluded, find_occluders, find_refuted, find_shown
+from wideflow.filling import (
+    decide,
+    depth_shown,
+    extend_planes,
+    fill,
+    find_occluded,
+    find_occluders,
+    find_refuted,
+    find_shown,
+)
 from wideflow.geometry import static_flow
 from wideflow.geometry.undistorter import Undistorter
 from wideflow.lift import static_chance
 from wideflow.matching import Match, Proposal, match
+from wideflow.matching.colour import ColourTransform
 from wideflow.pipeline.step.one_time import Meeting, OneTime
 from wideflow.pipeline.step.values import FilledFlow, Floats, Mask, MatchedFlow, Pictures, rounded
 from wideflow.pipeline.step.voices import Heard
@@ -132,29 +142,39 @@ def fill_pair(
     A over time says where it is; without that, planes of the scene go on; the rest comes from colours.
     """
     occluded = find_hidden(config, matched, known, views)
-    flow, unknown, before = Flow(matched.uv, matched.confidence), occluded, np.zeros_like(occluded)
+    match, depth = Flow(matched.uv, matched.confidence), depth_shown(matched.uv, matched.back, views)
+    flow, unknown, before, over = match, occluded, np.zeros_like(occluded), np.zeros_like(occluded)
     if over_time is not None and over_time.known:
         chance = static_chance(over_time)
-        seen = occluded & known & (chance > _BELIEVED)
+        over = occluded & known & (chance > _BELIEVED)
         there = static_flow(*views, over_time.inverse)
-        seen &= np.isfinite(there).all(axis=2)
-        uv = np.where(seen[..., None], there, matched.uv).astype(np.float32)
-        flow, unknown = Flow(uv, np.where(seen, chance, matched.confidence)), occluded & ~seen
-        behind = np.where(seen, over_time.inverse, np.nan)
+        over &= np.isfinite(there).all(axis=2)
+        uv = np.where(over[..., None], there, matched.uv).astype(np.float32)
+        flow, unknown = Flow(uv, np.where(over, chance, matched.confidence)), occluded & ~over
+        behind = np.where(over, over_time.inverse, np.nan)
         before = ~occluded & find_occluders(matched.uv, behind, views)
     elif config.planes:
         flow, extended = extend_planes(
-            pictures, flow, Flow(matched.back, matched.confidence_back), unknown, views
+            pictures, flow, Flow(matched.back, matched.confidence_back), unknown, views, depth
         )
         unknown = unknown & ~extended
     filled = fill(pictures[0], flow, unknown | before, config)
-    if before.any():
-        filled = Flow(
-            np.where(before[..., None], matched.uv, filled.uv),
-            np.where(before, matched.confidence, filled.confidence),
-        )
+    filled = _where(before, match, filled)
     shown = known & find_shown(filled.uv, matched.back, occluded, views, config)
+    if config.pictures_decide:
+        as_b = ColourTransform(matched.colours, np.inf)(pictures[0])
+        undecided = occluded & known & ~over
+        kept, seen = decide((as_b, pictures[1]), matched.uv, filled.uv, undecided, views, depth)
+        filled = _where(kept, match, filled)
+        shown = np.where(kept, seen, shown)
     return FilledFlow(rounded(filled.uv), rounded(filled.confidence), occluded & ~shown, matched.colours)
+
+
+def _where(mask: Mask, first: Flow, second: Flow) -> Flow:
+    """The first flow in the mask, the second elsewhere."""
+    return Flow(
+        np.where(mask[..., None], first.uv, second.uv), np.where(mask, first.confidence, second.confidence)
+    )
 
 
 def fill_b(config: FillConfig, matched: MatchedFlow, pictures: Pictures, lenses: Lenses) -> FilledFlow:

@@ -39,6 +39,7 @@ from wideflow.pipeline.step.values import FilledFlow, Floats, LastMoment, Pictur
 from wideflow.refine import refine_flows
 from wideflow.types import DepthOverTime, RigFrame, SceneFlow
 
+_SURE = 0.2  # confidence of a match from which it is held
 _UNREFINED = 0.3  # px by which refinement would move a match, about
 
 
@@ -64,11 +65,20 @@ def refine_step(
         (a, a_next), (b, b_next), as_b = _in_one_light(now, after, stereo, optical_a, optical_b)
     pictures = as_b(a), b, as_b(a_next), b_next
     flows = refine_flows(pictures, lines, start, config, late=(late_b, late_a)).flows
+    moved = np.hypot(*np.moveaxis(flows.stereo - stereo.uv, 2, 0))
+    if config.furthest > 0:
+        # what surrounds a slanted or thin surface draws further at it than it helps
+        held = ((moved > config.furthest) & (stereo.confidence > _SURE))[..., None]
+        flows = replace(
+            flows,
+            stereo=np.where(held, start.stereo, flows.stereo),
+            closure=np.where(held, start.closure, flows.closure),
+        )
     if config.polish:
         # stereo draws at optical flow, by less than a tenth of a pixel; with u1, all of the next moment moves
         alone = polish_once(a, a_next, flows.optical)
         flows = replace(flows, optical=np.where(flows.optical_visible[..., None], alone, flows.optical))
-    return RefinedFlows(flows, loop_error)
+    return RefinedFlows(flows, loop_error, moved)
 
 
 def _in_one_light(
@@ -118,7 +128,7 @@ def lift_step(
         visible=flows.stereo_visible,
         match_confidence=stereo.confidence,
         loop_error=refined.loop_error,
-        moved=np.linalg.norm(flows.stereo - stereo.uv, axis=2),
+        moved=refined.moved,
         noise=match_noise(now.a, now.b, cameras, flows.stereo),
         spread=_spread(cameras, doubt, flows.stereo),
         late=_late(cameras, cameras_next, doubt),

@@ -79,10 +79,15 @@ class FilledFlow:
 
 @dataclass(frozen=True, eq=False)
 class RefinedFlows:
-    """The flows of a time step that agree, and (H, W) px by which the matched ones did not."""
+    """The flows of a time step that agree.
+
+    ``loop_error`` (H, W) are the px by which the matched ones did not, ``moved`` (H, W) those by which
+    refinement would move the stereo flow, also where it is held.
+    """
 
     flows: FlowLoop
     loop_error: Floats
+    moved: Floats
 
 
 @dataclass(frozen=True, eq=False)
