@@ -238,12 +238,14 @@ def test_ablation(scenes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert main(["evaluate", "ablation", str(scenes / "two"), "-o", str(tmp_path), "-q"]) == 0
     rows = rows_of(tmp_path)
     names = [row["without"] for row in rows]
-    assert names[:4] == ["nothing", "epipolar term", "search on the line", "PMBP"]
+    assert names[:5] == ["nothing", "epipolar term", "search on the line", "sweep of planes", "PMBP"]
     assert len(configs) == len(rows) == len(set(names))
     assert configs[0] == MatchConfig()
     assert configs[names.index("epipolar term")].weight_epipolar == 0
-    assert not any(configs[names.index("PMBP")].stereo.final.pairwise)
-    assert not any(configs[names.index("PMBP")].stereo.coarse.pairwise)
+    plain = configs[names.index("PMBP")].stereo
+    assert not any(
+        (*plain.coarse.pairwise, *plain.swept.pairwise, *plain.middle.pairwise, *plain.final.pairwise)
+    )
     colours = [configs[names.index(name)] for name in ("colour term", "colour transform")]
     assert [config.colour_transform for config in colours] == [True, False]
     assert [config.stereo.weight_colour_first for config in colours] == [

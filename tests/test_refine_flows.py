@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from refine_scenes import disturbed, plane_scene
+from refine_scenes import PlaneScene, disturbed, plane_scene
 from wideflow.config import RefineConfig, load_config
 from wideflow.errors import ConfigError, InputError
 from wideflow.geometry import pixel_grid
 from wideflow.geometry.flow_loop import FlowLoop, close_loop
 from wideflow.pipeline.step.lifting import refine_step
-from wideflow.pipeline.step.values import FilledFlow, Pictures
+from wideflow.pipeline.step.values import FilledFlow, Pictures, RefinedFlows
 from wideflow.refine import refine_flows
 from wideflow.refine.driver import minimise
 
@@ -204,21 +204,27 @@ def test_what_does_not_fit_is_refused() -> None:
         RefineConfig(smoothness=(1.0, 2.0))
 
 
-def refined_optical_error(gain: float, one_light: bool = True) -> float:
-    """Median error of the optical flow after refinement if the light changes by a factor until t + 1."""
-    scene = plane_scene()
+def refined_step(
+    scene: PlaneScene, start: FlowLoop, config: RefineConfig, gain: float = 1.0, confidence: float = 1.0
+) -> RefinedFlows:
+    """The stage from flows that agree; the light changes by a factor until t + 1."""
     a, b, a_next, b_next = (np.rint(255 * p).astype(np.uint8) for p in scene.pictures)
     a_next, b_next = (np.clip(gain * p.astype(float), 0, 255).astype(np.uint8) for p in (a_next, b_next))
-    start, plain = disturbed(scene.flows, 0.3), np.eye(3, 10)
-    seen = start.stereo_visible
+    seen, plain = start.stereo_visible, np.eye(3, 10)
     loop = start.optical + start.stereo + start.closure
     back = cv2.remap(loop - start.stereo, pixel_grid(96, 72).astype(np.float32) - start.stereo, None, 1)
     stereo, optical_a, optical_b, after = (
-        FilledFlow(uv.astype(np.float32), np.ones_like(seen, np.float32), ~seen, plain)
+        FilledFlow(uv.astype(np.float32), np.full(seen.shape, confidence, np.float32), ~seen, plain)
         for uv in (start.stereo, start.optical, back, loop - start.optical)
     )
-    pictures, config = (Pictures(a, b), Pictures(a_next, b_next)), RefineConfig(one_light=one_light)
-    found = refine_step(config, *pictures, *scene.frames, stereo, optical_a, optical_b, after)
+    pictures = Pictures(a, b), Pictures(a_next, b_next)
+    return refine_step(config, *pictures, *scene.frames, stereo, optical_a, optical_b, after)
+
+
+def refined_optical_error(gain: float, one_light: bool = True) -> float:
+    """Median error of the optical flow after refinement if the light changes."""
+    scene = plane_scene()
+    found = refined_step(scene, disturbed(scene.flows, 0.3), RefineConfig(one_light=one_light), gain)
     return float(np.median(np.linalg.norm(found.flows.optical - scene.flows.optical, axis=2)))
 
 
@@ -227,3 +233,23 @@ def test_light_that_changes_does_not_disturb_motion() -> None:
     for gain in (1.25, 0.75):  # darker pictures have fewer grey levels
         assert refined_optical_error(gain) < 2 * constant
     assert refined_optical_error(1.25, one_light=False) > 5 * constant
+
+
+def test_sure_matches_are_not_moved_far() -> None:
+    """A patch 4 px off is drawn to what surrounds it, unless its match is to be believed."""
+    scene = plane_scene()
+    stereo = scene.flows.stereo.copy()
+    patch = np.s_[30:36, 40:46]
+    stereo[patch] += np.float32([4, 0])
+    start = replace(scene.flows, stereo=stereo)
+    far, sure = RefineConfig(furthest=0), RefineConfig()
+    free = refined_step(scene, start, far)
+    moved = np.linalg.norm(free.flows.stereo - stereo, axis=2)[patch]
+    assert np.median(moved) > 2.5
+    held, unsure = refined_step(scene, start, sure), refined_step(scene, start, sure, confidence=0.1)
+    kept = np.linalg.norm(held.flows.stereo - stereo, axis=2)
+    assert kept.max() <= 2
+    assert (kept[patch] == 0).mean() > 0.5
+    np.testing.assert_array_equal(unsure.flows.stereo, free.flows.stereo)
+    # how far it would have moved is told all the same, since that says whether to believe it
+    np.testing.assert_allclose(held.moved[patch], moved, atol=1e-4)

@@ -49,7 +49,7 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
             try:
                 dispatcher._cache = _PackageCache(function)
             except RuntimeError:  # no folder at all
-                _say_once("compiled code cannot be kept anywhere, so every start compiles for a minute")
+                _say_once("compiled code cannot be kept anywhere, so every start compiles for a minute or two")
         return dispatcher
 
     return compiled

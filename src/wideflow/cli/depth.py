@@ -39,7 +39,7 @@ def run(
         numba.set_num_threads(min(threads, numba.get_num_threads()))
         cv2.setNumThreads(threads)
     with show_progress(quiet) as progress:
-        progress(0, 1, "reading the model (the first run compiles for about a minute)")
+        progress(0, 1, "reading the model (the first run compiles for a minute or two)")
         found = dense_depth(model, images, out, settings, progress)
     if not quiet:
         share, points, count = found["kept"], found["points"], len(found["pictures"])  # type: ignore[arg-type]

@@ -24,6 +24,7 @@ WITHOUT: dict[str, dict[str, Any]] = {
     "nothing": {},
     "epipolar term": {"weight_epipolar": 0.0, "search": "random"},
     "search on the line": {"search": "random"},
+    "sweep of planes": {"search": "line"},
     "PMBP": {},  # plain PatchMatch: no pairwise weight in any pass
     "colour term": {},  # no weight of colours in any pass
     "colour transform": {"colour_transform": False},  # colours are compared as they are, from the start
@@ -75,11 +76,12 @@ def without(config: MatchConfig, ingredient: str) -> MatchConfig:
     """The settings with one ingredient of `WITHOUT` left out."""
     if ingredient == "PMBP":
         passes = config.stereo
-        coarse, middle, final = (
-            replace(level, pairwise=(0.0,) * len(level.pairwise))
-            for level in (passes.coarse, passes.middle, passes.final)
-        )
-        return replace(config, stereo=replace(passes, coarse=coarse, middle=middle, final=final))
+        plain = {
+            name: replace(level, pairwise=(0.0,) * len(level.pairwise))
+            for name in ("coarse", "swept", "middle", "final")
+            for level in [getattr(passes, name)]
+        }
+        return replace(config, stereo=replace(passes, **plain))
     if ingredient.startswith("colour"):
         weight = config.stereo.weight_colour if ingredient == "colour transform" else 0.0
         stereo = replace(config.stereo, weight_colour_first=weight, weight_colour=weight)
