@@ -49,7 +49,9 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
             try:
                 dispatcher._cache = _PackageCache(function)
             except RuntimeError:  # no folder at all
-                _say_once("compiled code cannot be kept anywhere, so every start compiles for a minute or two")
+                _say_once(
+                    "compiled code cannot be kept anywhere, so every start compiles for a minute or two"
+                )
         return dispatcher
 
     return compiled

@@ -138,13 +138,16 @@ def _lift(
     height, width = depth.shape
     now_cameras, then_cameras = cameras[0], cameras[1]
     first, second, third, fourth = projections[0], projections[1], projections[2], projections[3]
-    for y in prange(height):
+    for row in prange(height):
+        y = np.int64(row)
         for x in range(width):
             ax, ay = x + np.float64(optical[y, x, 0]), y + np.float64(optical[y, x, 1])
             bx, by = x + np.float64(stereo[y, x, 0]), y + np.float64(stereo[y, x, 1])
             cx, cy = ax + stereo[y, x, 0] + closure[y, x, 0], ay + stereo[y, x, 1] + closure[y, x, 1]
             way_x, way_y = cx - bx, cy - by
-            now, depths, sine, cosine = meet(now_cameras, x, y, bx + late[0] * way_x, by + late[0] * way_y)
+            now, depths, sine, cosine = meet(
+                now_cameras, np.float64(x), np.float64(y), bx + late[0] * way_x, by + late[0] * way_y
+            )
             known = _known(now, depths, sine, cosine)
             own = spread(first, second, now[0], now[1], now[2])
             depth[y, x] = depths[0] if known else np.nan
@@ -169,8 +172,9 @@ def _lift(
 def _lift_stereo(stereo, cameras, first, second, depth, relative):
     for y in prange(depth.shape[0]):
         for x in range(depth.shape[1]):
+            here_x, here_y = np.float64(x), np.float64(y)
             point, depths, sine, cosine = meet(
-                cameras, x, y, x + np.float64(stereo[y, x, 0]), y + np.float64(stereo[y, x, 1])
+                cameras, here_x, here_y, here_x + stereo[y, x, 0], here_y + stereo[y, x, 1]
             )
             known = _known(point, depths, sine, cosine)
             own = spread(first, second, point[0], point[1], point[2])

@@ -67,9 +67,8 @@ def start_direction(
         colours = (level.colours[i], level.colours[1 - i])
         weights = byte_weights(1, config.descriptor_cap, 0, 0)
         epipole = geometry.epipoles[1]
-        search_line(
-            source, target, colours, geometry.F.astype(np.float32), infinity, epipole, flow, costs, weights
-        )
+        F = np.ascontiguousarray(geometry.F, np.float32)
+        search_line(source, target, colours, F, infinity, epipole, flow, costs, weights)
     else:
         flow = _random_particles(level, i, config)
     belief, messages = np.empty_like(costs), np.zeros((*costs.shape, 4), np.float32)

@@ -107,7 +107,10 @@ def _linearise(a0, b0, a1, b1, visible, fundamental, weights, flows, system, pen
     over_time = weights[COLOUR], weights[GRADIENT]
     between = weights[STEREO_COLOUR], weights[STEREO_GRADIENT]
     now, after = fundamental[0].reshape(-1), fundamental[1].reshape(-1)
-    for y in prange(rows):
+    # of one type wherever they come from, so that helpers are compiled but once
+    p1, p2, p3 = np.int64(P1), np.int64(P2), np.int64(P3)
+    for row in prange(rows):
+        y = np.int64(row)
         x, where, total = np.empty(LANES), np.empty((3, 2 * LANES)), np.zeros(LANES)
         found, own = np.zeros((3, _VALUES * LANES), np.float32), np.empty(CHANNELS * LANES, np.float32)
         pairs, data = np.empty((2, PAIR * LANES), np.float32), np.empty(2 * LANES, np.float32)
@@ -123,17 +126,17 @@ def _linearise(a0, b0, a1, b1, visible, fundamental, weights, flows, system, pen
                 for c in range(CHANNELS):
                     own[c * LANES + n] = here[column, c]
             _where(x, y, u, i, where)
-            find(width, height, where, P1, taps)
-            cubic(first, width, taps, seen, i, P1, halves, found)
-            find(width_b, height_b, where, P2, taps)
-            cubic(stereo, width_b, taps, seen, i, P2, halves, found)
-            find(width_b, height_b, where, P3, taps)
-            cubic(loop, width_b, taps, seen, i, P3, halves, found)
+            find(width, height, where, p1, taps)
+            cubic(first, width, taps, seen, i, p1, halves, found)
+            find(width_b, height_b, where, p2, taps)
+            cubic(stereo, width_b, taps, seen, i, p2, halves, found)
+            find(width_b, height_b, where, p3, taps)
+            cubic(loop, width_b, taps, seen, i, p3, halves, found)
             data[:] = np.float32(0)
-            _moving(found, P1, seen, i, between, epsilon, pairs, data)
-            _moving(found, P2, seen, i, over_time, epsilon, pairs, data)
-            _fixed(found, P1, own, seen, i, over_time, epsilon, pairs, data)
-            _fixed(found, P2, own, seen, i, between, epsilon, pairs, data)
+            _moving(found, p1, seen, i, between, epsilon, pairs, data)
+            _moving(found, p2, seen, i, over_time, epsilon, pairs, data)
+            _fixed(found, p1, own, seen, i, over_time, epsilon, pairs, data)
+            _fixed(found, p2, own, seen, i, between, epsilon, pairs, data)
             for n in range(LANES):
                 p[i, n] = data[_PENALTY + n] / data[_TERMS + n]
                 total[n] += data[_PENALTY + n]
