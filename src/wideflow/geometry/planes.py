@@ -87,7 +87,7 @@ def find_planes(
     base, epipole = _transfer(geometry)
     thin = max(1, len(y) // _POINTS)
     pixels = np.stack([x, y], axis=1)[::thin].astype(np.float64)
-    rays, depth, px = _relative_depth(base, epipole, pixels, flows[0][y, x][::thin])
+    rays, depth, px = relative_depth(base, epipole, pixels, flows[0][y, x][::thin])
     near = _NEAR * max(pictures[0].shape[:2])
     found = _largest(rays, depth, px, near, _SMALLEST * len(depth), seed)
     homographies = base + epipole[:, None] * found[:, None, :]
@@ -114,7 +114,7 @@ def _transfer(geometry: PairGeometry) -> tuple[NDArray[np.float64], NDArray[np.f
     return base / np.linalg.norm(base), epipole
 
 
-def _relative_depth(
+def relative_depth(
     H: NDArray[np.float64], e: NDArray[np.float64], pixels: NDArray[np.float64], flow: Floats
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Homogeneous pixels (N, 3), their relative inverse depths, and px by which the match moves for each."""

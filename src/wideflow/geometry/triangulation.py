@@ -205,6 +205,12 @@ def spread(first, second, x, y, z):
             w = (P[row, 2] - pixel * P[2, 2]) / depth
             a, b, c = a + u * u, b + u * v, c + u * w
             d, e, f = d + v * v, e + v * w, f + w * w
+    return inverse_of_symmetric(a, b, c, d, e, f)
+
+
+@njit(inline="always")
+def inverse_of_symmetric(a, b, c, d, e, f):
+    """Upper triangle by rows of the inverse of a symmetric 3 x 3 matrix, given by its own."""
     A, B, C = d * f - e * e, c * e - b * f, b * e - c * d
     share = 1 / (a * A + b * B + c * C)
     return (

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from wideflow.compiled import njit
 from wideflow.geometry import PairGeometry
+from wideflow.geometry.planes import relative_depth
 
 Doubles = NDArray[np.float64]
 
@@ -58,10 +59,7 @@ def plane_labels(
     assert geometry.infinity is not None
     assert geometry.orientations is not None
     H, e = geometry.infinity, -geometry.epipoles[1]
-    rays = np.column_stack([pixels, np.ones(len(pixels))])
-    there = np.column_stack([pixels + flow, np.ones(len(pixels))])
-    start, line = np.cross(there, rays @ H.T), np.cross(there, e)
-    inverse = -(start * line).sum(axis=1) / np.maximum((line**2).sum(axis=1), 1e-30)
+    rays, inverse, _ = relative_depth(H, e, pixels, flow)
     height, width = shape[:2]
     grid = np.stack(np.meshgrid(np.arange(0, width, 8.0), np.arange(0, height, 8.0)), axis=-1).reshape(-1, 2)
     seen = np.column_stack([grid, np.ones(len(grid))])

@@ -10,6 +10,7 @@ import numpy as np
 from numba import prange
 
 from wideflow.compiled import njit
+from wideflow.geometry.triangulation import inverse_of_symmetric
 from wideflow.refine.bands import in_bands
 from wideflow.refine.lanes import LANES, Laned, fill_margins, fill_row_margins
 from wideflow.refine.smoothness import BELOW, STEREO
@@ -127,7 +128,7 @@ def _invert(m, i, totals):
             np.float64(m[i, 17 * LANES + n]),
         )
         c11, c12, c22 = m[i, 18 * LANES + n] + t3, np.float64(m[i, 19 * LANES + n]), m[i, 20 * LANES + n] + t3
-        a00, a01, a02, a11, a12, a22 = _inverse(a00, a01, a02, a11, a12, a22)
+        a00, a01, a02, a11, a12, a22 = inverse_of_symmetric(a00, a01, a02, a11, a12, a22)
         t00, t01, t02 = _row(a00, a01, a02, b00, b01, b02, b10, b11, b12, b20, b21, b22)
         t10, t11, t12 = _row(a01, a11, a12, b00, b01, b02, b10, b11, b12, b20, b21, b22)
         t20, t21, t22 = _row(a02, a12, a22, b00, b01, b02, b10, b11, b12, b20, b21, b22)
@@ -137,7 +138,7 @@ def _invert(m, i, totals):
         c11 -= b01 * t01 + b11 * t11 + b21 * t21
         c12 -= b01 * t02 + b11 * t12 + b21 * t22
         c22 -= b02 * t02 + b12 * t12 + b22 * t22
-        c00, c01, c02, c11, c12, c22 = _inverse(c00, c01, c02, c11, c12, c22)
+        c00, c01, c02, c11, c12, c22 = inverse_of_symmetric(c00, c01, c02, c11, c12, c22)
         d00, d01, d02 = _row(t00, t01, t02, c00, c01, c02, c01, c11, c12, c02, c12, c22)
         d10, d11, d12 = _row(t10, t11, t12, c00, c01, c02, c01, c11, c12, c02, c12, c22)
         d20, d21, d22 = _row(t20, t21, t22, c00, c01, c02, c01, c11, c12, c02, c12, c22)
@@ -172,21 +173,6 @@ def _invert(m, i, totals):
             np.float32(c12),
             np.float32(c22),
         )
-
-
-@njit(inline="always")
-def _inverse(a, b, c, d, e, f):
-    """Upper triangle by rows of the inverse of a symmetric 3 x 3 matrix, given by its own."""
-    A, B, C = d * f - e * e, c * e - b * f, b * e - c * d
-    share = 1 / (a * A + b * B + c * C)
-    return (
-        share * A,
-        share * B,
-        share * C,
-        share * (a * f - c * c),
-        share * (b * c - a * e),
-        share * (a * d - b * b),
-    )
 
 
 @njit(inline="always")
