@@ -10,7 +10,8 @@ from matching_scenes import texture
 from random_rigs import SEEDS, points_seen, rigs, see
 from wideflow.config import MatchConfig
 from wideflow.descriptors.daisy import Pattern, describe, gradient_maps
-from wideflow.descriptors.distance import BINS, daisy_distance
+from wideflow.descriptors.distance import BINS, SAME, daisy_distance, weighted_distance
+from wideflow.descriptors.footprint import with_weights
 from wideflow.geometry import PairGeometry, forward_backward_error, fundamental_matrix, sampson_distance
 from wideflow.matching import pmbp
 from wideflow.matching.colour import ColourTransform, fit_colour_transform, in_one_light
@@ -29,8 +30,28 @@ def test_descriptor_distance_is_a_sum_of_capped_squares(seed: int, cap: float) -
     bins = (a[1, 2].astype(float) - b[2, 3].astype(float)).reshape(BINS, 16) / 255
     weight, byte_cap, _, _ = byte_weights(1, cap, 0, 0)
     assert cap - 255**-2 < byte_cap / 255**2 <= cap
-    expected = np.minimum((bins**2).sum(0), byte_cap / 255**2).sum()
-    assert weight * daisy_distance(a, 1, 2, b, 2, 3, byte_cap) == pytest.approx(expected, rel=1e-5, abs=1e-6)
+    capped = np.minimum((bins**2).sum(0), byte_cap / 255**2)
+    found = weight * SAME * daisy_distance(a, 1, 2, b, 2, 3, byte_cap)
+    assert found == pytest.approx(capped.sum(), rel=1e-5, abs=1e-6)
+    each = chance.integers(0, 256, (3, 4, 16), dtype=np.uint8)
+    found = weight * weighted_distance(np.concatenate([a, each], axis=2), 1, 2, b, 2, 3, byte_cap)
+    assert found == pytest.approx((capped * each[1, 2] / SAME).sum(), rel=1e-5, abs=1e-6)
+
+
+def test_descriptors_stop_at_the_edges_of_the_picture() -> None:
+    """Beside a step of colour, histograms on the pixel's own side count several times as much as others."""
+    colours = np.full((40, 60, 4), 60, np.uint8)
+    colours[:, 30:] = 200
+    descriptors = np.zeros((40, 60, 16 * BINS), np.uint8)
+    frames = np.ascontiguousarray(np.broadcast_to(np.eye(2, dtype=np.float32), (40, 60, 2, 2)))
+    offsets, _ = PATTERN.samples()
+    weights = with_weights(descriptors, colours, frames, PATTERN, 0.07)[..., 16 * BINS :].astype(float)
+    for column, away in ((29, offsets[:, 0]), (30, -offsets[:, 0])):  # px to the other side
+        here = weights[20, column]
+        assert here[away > PATTERN.blurs[1]].mean() < 0.4 * here[away < -PATTERN.blurs[1]].mean()
+        assert here.mean() == pytest.approx(SAME, abs=1)
+    assert (weights[:, 5] == SAME).all()  # far from the step all count alike
+    assert (with_weights(descriptors, colours, frames, PATTERN, 0)[..., 16 * BINS :] == SAME).all()
 
 
 @given(rigs(), SEEDS)
@@ -101,6 +122,7 @@ def test_cost_adds_the_terms_and_forbids_leaving_the_picture() -> None:
     line = sampson_distance(F, np.array([2.0, 1.0]), np.array([4.4, 2.6])) ** 2
     expected = 2 * np.minimum((bins**2).sum(0), 0.3).sum() + 5 * colour + 7 * line
     F = F.astype(np.float32)
+    a = np.concatenate([a, np.full((6, 7, 16), SAME, np.uint8)], axis=2)
     found = unary(a, b, red, blue, F, 2, 1, np.float32(2.4), np.float32(1.6), weights, IMPOSSIBLE)
     assert found == pytest.approx(expected, rel=1e-4)
     # without the descriptors it is above the limit already
@@ -258,8 +280,10 @@ class Problem:
         grey = texture(44, 50, 5)
         self.rows, self.columns = 40, 44
         parts = (grey[2 : 2 + 40, 3 : 3 + 44], grey[:40, :44])
-        self.source, self.target = (described(part[..., 0]) for part in parts)
+        source, self.target = (described(part[..., 0]) for part in parts)
         self.colours = tuple(colour_bytes(part) for part in parts)
+        upright = np.ascontiguousarray(np.broadcast_to(np.eye(2, dtype=np.float32), (40, 44, 2, 2)))
+        self.source = with_weights(source, self.colours[0], upright, PATTERN, 0.07)
         self.weights = byte_weights(1, 0.3, 0, 0)
         self.F = np.zeros((3, 3))
         shape = (self.rows, self.columns, particles)

@@ -19,6 +19,7 @@ from wideflow.config.stages import (
     Config,
     EvidenceConfig,
     FillConfig,
+    LiftConfig,
     RefineConfig,
     SyncConfig,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "EvidenceConfig",
     "FillConfig",
     "LevelPasses",
+    "LiftConfig",
     "MatchConfig",
     "PassesConfig",
     "RefineConfig",

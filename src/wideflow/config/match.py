@@ -85,6 +85,14 @@ class MatchConfig(Stage):
         unit="brightness per px",
         minimum=1e-6,
     )
+    footprint: float = setting(
+        0.07,
+        "difference of colour at which a histogram across an edge of the picture counts two fifths; 0: all "
+        "count alike, as in the paper",
+        unit="colour, 0..1",
+        minimum=0,
+        maximum=10,
+    )
     oriented: bool = setting(True, "lay the descriptors along the epipolar lines")
     slanted: bool = setting(True, "and along the slanted surfaces that the matches so far show")
     planes: bool = setting(True, "propose the planes that the matches so far lie on")

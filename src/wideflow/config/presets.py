@@ -27,6 +27,7 @@ PRESETS: dict[str, dict[str, Any]] = {
             "descriptor_angles": 8,
             "descriptor_cap": 2.0,
             "descriptor_noise": 1e-4,
+            "footprint": 0.0,
             "colour_degree": 1,
             "colour_spread": 1e6,
             "slanted": False,
@@ -74,5 +75,6 @@ PRESETS: dict[str, dict[str, Any]] = {
             "furthest": 0.0,
             "polish": False,
         },
+        "lift": {"still": 0.0},
     },
 }

@@ -280,6 +280,19 @@ class CalibrateConfig(Stage):
 
 
 @dataclass(frozen=True)
+class LiftConfig(Stage):
+    """Depth and 3D motion."""
+
+    still: float = setting(
+        0.07,
+        "distance of the optical flow from that of a static world at which half of it is taken; up to three "
+        "times as much where poses are not that exact; 0: never, as in the paper",
+        unit="px",
+        minimum=0,
+    )
+
+
+@dataclass(frozen=True)
 class Config:
     """All settings, stage by stage."""
 
@@ -289,3 +302,4 @@ class Config:
     match: MatchConfig = setting(MatchConfig(), "dense matching")
     fill: FillConfig = setting(FillConfig(), "occlusions and filling")
     refine: RefineConfig = setting(RefineConfig(), "refinement")
+    lift: LiftConfig = setting(LiftConfig(), "depth and 3D motion")

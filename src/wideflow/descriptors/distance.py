@@ -9,6 +9,7 @@ import numpy as np
 from wideflow.compiled import njit
 
 BINS = 8  # H: orientations in a histogram, a constant of the compiled loops
+SAME = 64  # weight of a histogram that counts as much as the mean of its descriptor
 
 
 @njit(inline="always")
@@ -27,4 +28,21 @@ def daisy_distance(a, y, x, b, ty, tx, cap):
             d = np.int32(np.int32(a[y, x, k * n + h]) - np.int32(b[ty, tx, k * n + h]))
             s = np.int32(s + np.int32(d * d))
         total = np.int32(total + min(s, cap))
+    return total
+
+
+@njit(inline="always")
+def weighted_distance(a, y, x, b, ty, tx, cap):
+    """The same with a weight for each histogram, which ``a`` has behind its histograms (n bytes).
+
+    `SAME` is the weight of one that counts as in `daisy_distance`: the sum is so many times larger.
+    """
+    n = b.shape[2] // BINS
+    total = np.int32(0)
+    for h in range(n):
+        s = np.int32(0)
+        for k in range(BINS):
+            d = np.int32(np.int32(a[y, x, k * n + h]) - np.int32(b[ty, tx, k * n + h]))
+            s = np.int32(s + np.int32(d * d))
+        total = np.int32(total + np.int32(min(s, cap) * np.int32(a[y, x, BINS * n + h])))
     return total

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numba import prange
 from numpy.typing import ArrayLike, NDArray
 
+from wideflow.compiled import njit
 from wideflow.errors import InputError
 from wideflow.geometry.camera import pixel_grid, project, unproject
 from wideflow.geometry.pair import transfer
@@ -83,12 +85,21 @@ def static_flow(source: View, target: View, inverse: ArrayLike) -> NDArray[np.fl
     NaN where the depth is unknown or the point is behind the other camera.
     """
     H, e = transfer(source, target)
-    grid = pixel_grid(*source.camera.size)
-    rho = np.asarray(inverse, np.float64)[..., None]
-    there = grid @ H[:, :2].T + H[:, 2] + rho * e
-    with np.errstate(invalid="ignore", divide="ignore"):
-        pixels = there[..., :2] / np.where(there[..., 2:] > 0, there[..., 2:], np.nan)
-    return np.asarray(pixels - grid, np.float32)
+    flow = np.empty((source.camera.height, source.camera.width, 2), np.float32)
+    _static_flow(np.column_stack([H, e]), np.asarray(inverse), flow)
+    return flow
+
+
+@njit(parallel=True, error_model="numpy")
+def _static_flow(way, inverse, flow):
+    for y in prange(flow.shape[0]):
+        for x in range(flow.shape[1]):
+            rho = inverse[y, x]
+            u = way[0, 0] * x + way[0, 1] * y + way[0, 2] + rho * way[0, 3]
+            v = way[1, 0] * x + way[1, 1] * y + way[1, 2] + rho * way[1, 3]
+            w = way[2, 0] * x + way[2, 1] * y + way[2, 2] + rho * way[2, 3]
+            flow[y, x, 0] = u / w - x if w > 0 else np.nan
+            flow[y, x, 1] = v / w - y if w > 0 else np.nan
 
 
 def truth_flows(truth: Truth, frame_t: RigFrame, frame_t1: RigFrame, camera_index: int) -> TruthFlows:

@@ -16,6 +16,7 @@ from wideflow.lift.over_time import (
     static_tells,
 )
 from wideflow.lift.steady import FoundDepth, SeenMoment, steady_depth
+from wideflow.lift.still import standing_still
 from wideflow.lift.tracks import Way, carried_depth
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "lift_stereo",
     "match_noise",
     "rigid_error",
+    "standing_still",
     "static_chance",
     "static_tells",
     "steady_depth",

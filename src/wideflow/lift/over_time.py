@@ -11,11 +11,9 @@ from typing import Any
 
 import cv2
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
-from wideflow.geometry import transfer
+from wideflow.geometry import static_flow
 from wideflow.lift.confidence import Judged
 from wideflow.types import DepthOverTime, View
 
@@ -105,22 +103,7 @@ def static_tells(over_time: DepthOverTime, error: Floats | None = None) -> list[
 
 def rigid_error(view: View, view_next: View, inverse: Floats, optical: Floats) -> Floats:
     """(H, W) px between the optical flow and that of a world that stands still; NaN where unknown."""
-    H, e = transfer(view, view_next)
-    error = np.empty(inverse.shape, np.float32)
-    _rigid_error(np.column_stack([H, e]), inverse, np.asarray(optical, np.float32), error)
-    return error
-
-
-@njit(parallel=True, error_model="numpy")
-def _rigid_error(way, inverse, optical, error):
-    for y in prange(error.shape[0]):
-        for x in range(error.shape[1]):
-            rho = inverse[y, x]
-            u = way[0, 0] * x + way[0, 1] * y + way[0, 2] + rho * way[0, 3]
-            v = way[1, 0] * x + way[1, 1] * y + way[1, 2] + rho * way[1, 3]
-            w = way[2, 0] * x + way[2, 1] * y + way[2, 2] + rho * way[2, 3]
-            u, v = u / w - x - optical[y, x, 0], v / w - y - optical[y, x, 1]
-            error[y, x] = np.sqrt(u * u + v * v) if w > 0 else np.nan
+    return np.linalg.norm(static_flow(view, view_next, inverse) - optical, axis=2)
 
 
 def join(

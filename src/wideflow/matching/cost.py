@@ -1,8 +1,8 @@
 """Matching cost of one pixel pair (paper, equations 1 to 4), as functions that the kernels inline.
 
-Descriptors are those of `wideflow.descriptors`. Colours are (rows, columns, 4) uint8, those of the
-source already transformed to the target's. ``weights`` is (w_D, cap, w_C, w_E) with w_D and w_C in the units
-of bytes: see `byte_weights`.
+Descriptors are those of `wideflow.descriptors`, the source's with their weights. Colours are (rows, columns,
+4) uint8, those of the source already transformed to the target's. ``weights`` is (w_D, cap, w_C, w_E) with
+w_D and w_C in the units of bytes: see `byte_weights`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from wideflow.compiled import njit
-from wideflow.descriptors.distance import daisy_distance
+from wideflow.descriptors.distance import SAME, weighted_distance
 
 IMPOSSIBLE = np.float32(1e9)  # cost of leaving the picture
 
@@ -20,7 +20,8 @@ IMPOSSIBLE = np.float32(1e9)  # cost of leaving the picture
 def byte_weights(daisy: float, cap: float, colour: float, epipolar: float) -> tuple[np.generic, ...]:
     """Weights for unit-norm histograms and colours in 0..1, scaled to their bytes."""
     scale = 255.0**2
-    return np.float32(daisy / scale), np.int32(cap * scale), np.float32(colour / 255), np.float32(epipolar)
+    w_d = np.float32(daisy / scale / SAME)
+    return w_d, np.int32(cap * scale), np.float32(colour / 255), np.float32(epipolar)
 
 
 @njit(inline="always")
@@ -64,5 +65,5 @@ def unary(source, target, source_colour, target_colour, F, x, y, u, v, weights, 
     if w_e > 0:
         cost += w_e * sampson(F, x, y, tx, ty)
     if cost < limit:
-        cost += w_d * np.float32(daisy_distance(source, y, x, target, iy, ix, cap))
+        cost += w_d * np.float32(weighted_distance(source, y, x, target, iy, ix, cap))
     return np.float32(cost)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from wideflow.config import MatchConfig
 from wideflow.descriptors.daisy import Pattern, describe, gradient_maps
+from wideflow.descriptors.footprint import with_weights
 from wideflow.geometry import PairGeometry
 from wideflow.geometry.pyramid import scale_between, shrunk
 from wideflow.matching.slant import Slant, level_frames
@@ -30,8 +31,8 @@ class Level:
         What descriptors are read from.
     descriptors : pair of (h, w, bytes) uint8
         Of each picture as a target.
-    sources : list of two (h, w, bytes) uint8
-        Of each picture as a source; `lay` replaces them.
+    sources : list of two (h, w, bytes) uint8, or None
+        Of each picture as a source, with the weights of their histograms; `lay` makes them.
     geometry : PairGeometry or None
         In this level's pixels; None for optical flow.
     colours : pair of (h, w, 4) uint8
@@ -43,15 +44,21 @@ class Level:
     pictures: tuple[Picture, Picture]
     maps: tuple[NDArray[np.float32], NDArray[np.float32]]
     descriptors: tuple[NDArray[np.uint8], NDArray[np.uint8]]
-    sources: list[NDArray[np.uint8]]
+    sources: list[NDArray[np.uint8] | None]
     geometry: PairGeometry | None
     colours: tuple[NDArray[np.uint8], NDArray[np.uint8]]
     noises: tuple[float, float]
 
-    def lay(self, i: int, slant: Slant, config: MatchConfig) -> None:
-        """Describe picture ``i`` anew as a source, along the surfaces that its flow shows."""
-        frames = slant.frames(_epipole(self.geometry, 1 - i, config))
-        self.sources[i] = describe(self.maps[i], frames, _pattern(config), self.noises[i])
+    def lay(self, i: int, slant: Slant | None, config: MatchConfig) -> None:
+        """Describe picture ``i`` as a source, along the surfaces that its flow shows, if it is known."""
+        pattern, descriptors = _pattern(config), self.descriptors[i]
+        if slant is None:
+            height, width = descriptors.shape[:2]
+            frames = level_frames(height, width, _epipole(self.geometry, i, config))
+        else:
+            frames = slant.frames(_epipole(self.geometry, 1 - i, config))
+            descriptors = describe(self.maps[i], frames, pattern, self.noises[i])
+        self.sources[i] = with_weights(descriptors, self.colours[i], frames, pattern, config.footprint)
 
 
 def level_count(pictures: tuple[Picture, Picture], config: MatchConfig) -> int:
@@ -82,7 +89,7 @@ def build_level(
         pictures=(small[0], small[1]),
         maps=(maps[0], maps[1]),
         descriptors=(descriptors[0], descriptors[1]),
-        sources=descriptors.copy(),
+        sources=[None, None],
         geometry=geometry,
         colours=(colour_bytes(small[0]), colour_bytes(small[1])),
         noises=noises,

@@ -147,8 +147,9 @@ def _start_level(
     )
     directions = []
     for i in range(1 if one_way else 2):
-        if before is not None and before.slants is not None:
-            level.lay(i, before.slants[i].enlarged(*level.pictures[i].shape[:2]), config)
+        slants = None if before is None else before.slants
+        larger = None if slants is None else slants[i].enlarged(*level.pictures[i].shape[:2])
+        level.lay(i, larger, config)
         particles = None if coarser is None else coarser[i]
         directions.append(start_direction(level, i, particles, transforms[i], config))
     return tuple(directions)

@@ -14,12 +14,12 @@ VERSIONS = {
     "calibration": 9,
     "pictures": 1,
     "one time": 1,
-    "match": 7,
+    "match": 8,
     "evidence": 3,
     "refute": 1,
     "fill": 6,
     "refine": 5,
-    "lift": 8,
+    "lift": 9,
     "steady": 2,
 }
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.config import RefineConfig
+from wideflow.config import LiftConfig, RefineConfig
 from wideflow.geometry import fundamental_matrix, static_flow
 from wideflow.geometry.flow_loop import FlowLoop, close_loop
 from wideflow.geometry.one_time import moved_in_time
@@ -29,6 +29,7 @@ from wideflow.lift import (
     lift_stereo,
     match_noise,
     rigid_error,
+    standing_still,
     steady_depth,
 )
 from wideflow.matching.colour import ColourTransform, fit_colour_transform, in_one_light, matched_colours
@@ -112,6 +113,7 @@ def first_loop(
 
 
 def lift_step(
+    config: LiftConfig,
     now: Pictures,
     cameras: RigFrame,
     cameras_next: RigFrame,
@@ -142,7 +144,8 @@ def lift_step(
         )
     joined = join(lifted.depth, lifted.judged, ~stereo.occluded, over_time, *errors)
     by_time = joined.source == OVER_TIME
-    motion = np.where(by_time[..., None], np.float32(0), lifted.motion)
+    flows, still = standing_still(cameras, cameras_next, joined.depth, flows, config.still)
+    motion = np.where(by_time[..., None], np.float32(0), (1 - still[..., None]) * lifted.motion)
     unseen = ~lenses[0].known
     for values in (joined.depth, motion, lifted.covariance, lifted.motion_covariance):
         values[unseen] = np.nan

@@ -193,6 +193,7 @@ _OF_A = (
         ),
         SceneFlow,
         VERSIONS["lift"],
+        settings="lift",
         at="step",
         kept="result",
         slot="moment",
