@@ -34,17 +34,20 @@ def plan(moments: int = 4, **changes: Any) -> Plan:
 def test_every_stage_gets_what_it_declares_from_stages_before_it() -> None:
     known = set(SOURCES)
     for stage in STAGES:
-        assert {need.name for need in stage.needs} <= known, stage.name
+        # what the moment before gave is there, also of the stage itself
+        assert {need.name for need in stage.needs if not need.block} <= known, stage.name
+        assert all(need.ahead < 0 for need in stage.needs if need.block)
         parameters = list(signature(stage.function).parameters)
         assert len(parameters) == bool(stage.settings) + len(stage.needs), stage.name
         assert not stage.settings or hasattr(Config(), stage.settings)
         known |= {stage.name, stage.slot}
 
 
-def test_a_flow_of_the_users_own_is_heard_by_its_match_alone() -> None:
+def test_a_flow_of_the_users_own_is_heard_by_its_match_and_by_what_that_is_carried_to() -> None:
     voice = FlowFiles("flows", {"optical_a/000002.flo": "hash"})
     asked = [task for task in plan().tasks() if plan().key(task) != plan(voice=voice).key(task)]
-    assert [task for task in asked if task.name.startswith("match")] == [Task("match_optical_a", 2)]
+    matches = [task for task in asked if task.name.startswith("match")]
+    assert matches == [Task("match_optical_a", 2), Task("match_stereo", 3)]
     assert not changed(plan(voice=voice), plan(voice=replace(voice, folder="elsewhere")))
     assert changed(plan(voice=voice), plan(voice=FlowFiles("flows", {"optical_a/000002.flo": "other"})))
 

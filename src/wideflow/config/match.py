@@ -126,6 +126,9 @@ class MatchConfig(Stage):
     step: float = setting(
         8.0, "how far random steps reach in the first iteration of a level", unit="px", minimum=0
     )
+    carried: bool = setting(
+        True, "propose the stereo flow of the moment before, carried on by the motion in both cameras"
+    )
     exchange: bool = setting(True, "take each direction's matches as candidates of the other")
     polish: bool = setting(True, "smooth below the pixel at the end")
     seed: int = setting(
@@ -134,7 +137,7 @@ class MatchConfig(Stage):
     stereo: PassesConfig = setting(PassesConfig(), "two cameras at one moment")
     optical: PassesConfig = setting(
         PassesConfig(
-            coarse=LevelPasses((2, 2, 2), (0.0, 0.1, 0.3), 2),
+            coarse=LevelPasses((2, 2, 2, 2), (0.0, 0.0, 0.1, 0.3), 2),
             middle=LevelPasses((1, 1, 1), (0.0, 0.1, 0.3), 2),
             full_size=False,
         ),

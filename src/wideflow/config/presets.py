@@ -36,6 +36,7 @@ PRESETS: dict[str, dict[str, Any]] = {
             "search_range": 0.2,
             "coarse_to_fine": False,
             "step": 200.0,
+            "carried": False,
             "exchange": False,
             "polish": False,
             "stereo": {

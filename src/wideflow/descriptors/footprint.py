@@ -17,7 +17,6 @@ from wideflow.descriptors.daisy import Pattern
 from wideflow.descriptors.distance import BINS, SAME
 
 Bytes = NDArray[np.uint8]
-_CENTRE = 0.7  # px of blur of the pixel's own colour
 _LEAST = np.float32(0.1)  # weight of a histogram across an edge, against 1
 
 
@@ -51,7 +50,7 @@ def with_weights(
     if contrast <= 0:
         out[..., BINS * len(offsets) :] = SAME
         return out
-    centre = cv2.GaussianBlur(colours, (0, 0), _CENTRE)
+    centre = cv2.medianBlur(colours, 3)  # without noise, but with edges
     around = np.stack([cv2.GaussianBlur(colours, (0, 0), blur) for blur in pattern.blurs])
     _weigh(centre, around, frames, offsets, rings, np.float32(0.5 / (255 * contrast) ** 2), out)
     return out

@@ -62,7 +62,7 @@ def standing_still(
     known = np.isfinite(optical[..., 0]) & np.isfinite(loop[..., 0])
     off = np.where(known[..., None], optical - flows.optical, np.float32(_MOST))
     off = np.clip(off, -_MOST, _MOST)
-    around = np.linalg.norm(cv2.blur(off, (_AROUND, _AROUND)), axis=2)
+    around: Floats = np.linalg.norm(cv2.blur(off, (_AROUND, _AROUND)), axis=2)
     around = np.maximum(around, np.float32(_ALONE) * np.linalg.norm(off, axis=2))
     least = _NOISE * float(np.percentile(around, _QUIET))
     half = np.float32(np.clip(least, deviation, _WIDEST * deviation))
@@ -71,6 +71,11 @@ def standing_still(
     quiet = np.clip((quiet - _SOME) / (_MOST_STILL - _SOME), 0, 1)
     share = np.where(known, quiet / (1 + (around / half) ** 4), 0).astype(np.float32)
     held = share[..., None]
-    optical = flows.optical + held * (np.where(known[..., None], optical, flows.optical) - flows.optical)
-    loop = flows.loop + held * (np.where(known[..., None], loop, flows.loop) - flows.loop)
+    optical = _between(flows.optical, optical, held)
+    loop = _between(flows.loop, loop, held)
     return replace(flows, optical=optical, closure=loop - optical - flows.stereo), share
+
+
+def _between(matched: Floats, static: Floats, share: Floats) -> Floats:
+    """So much of the static flow, which is unknown where there is none of it."""
+    return np.where(share > 0, (1 - share) * matched + share * static, matched)

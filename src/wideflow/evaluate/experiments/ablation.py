@@ -33,6 +33,7 @@ WITHOUT: dict[str, dict[str, Any]] = {
     "planes": {"planes": False},
     "coarse to fine": {"coarse_to_fine": False},
     "cap": {"descriptor_cap": 2.0},
+    "footprint": {"footprint": 0.0},
     "exchange": {"exchange": False},
     "polish": {"polish": False},
 }

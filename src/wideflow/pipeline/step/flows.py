@@ -26,6 +26,7 @@ from wideflow.geometry.undistorter import Undistorter
 from wideflow.lift import static_chance
 from wideflow.matching import Match, Proposal, match
 from wideflow.matching.colour import ColourTransform
+from wideflow.pipeline.step.carried import carried
 from wideflow.pipeline.step.one_time import Meeting, OneTime
 from wideflow.pipeline.step.values import FilledFlow, Floats, Mask, MatchedFlow, Pictures, rounded
 from wideflow.pipeline.step.voices import Heard
@@ -35,6 +36,7 @@ Bytes = NDArray[np.uint8]
 Shot = tuple[float, Bytes]  # a picture, and the seconds to it from another
 Film = Callable[[int, int], Shot | None]  # what a camera, A is 0, filmed so many frames after a moment
 Lenses = tuple[Undistorter, Undistorter]
+Before = Sequence[MatchedFlow | None]  # of the moment before, if there is one
 _PROPOSED = 0.3  # chance of depth over time from which it is offered to the match
 _BELIEVED = 0.7  # chance of depth over time from which hidden pixels take it
 
@@ -60,14 +62,18 @@ def match_stereo(
     over_time: DepthOverTime,
     heard: Heard,
     time: OneTime,
+    before: Before = (None,),
+    before_a: Before = (None,),
+    before_b: Before = (None,),
 ) -> MatchedFlow:
-    """From A to B at one moment; where the world stands still, depth over time proposes.
+    """From A to B at one moment; depth over time proposes what stands still, and the moment before all.
 
     If B's picture is of another time, it is matched as it would be at A's: what moves is elsewhere by then,
     also across the epipolar lines that are searched. The match is that of the pictures as they are.
     """
     then = Meeting(pictures.b, cameras, time)
-    said = then.proposals(heard.proposals(pictures.a, pictures.b))
+    known = carried(before[0], before_a[0], before_b[0]) if config.carried else []
+    said = then.proposals([*known, *heard.proposals(pictures.a, pictures.b)])
     proposals = [*_static(then.views, over_time), *said]
     return then.shown(match_pair(config, pictures.a, then.picture_b, then.views, proposals))
 

@@ -7,6 +7,7 @@ timings follow from the list. A further stage is a further entry.
 from __future__ import annotations
 
 from wideflow.lift import FoundDepth
+from wideflow.pipeline.step.carried import BLOCK
 from wideflow.pipeline.step.flows import (
     fill_a,
     fill_b,
@@ -131,7 +132,14 @@ _OF_A = (
     Stage(
         "match_stereo",
         match_stereo,
-        (_NOW, Need("cameras"), Need("over_time"), Need("heard_stereo"), Need("one_time")),
+        (
+            _NOW,
+            Need("cameras"),
+            Need("over_time"),
+            Need("heard_stereo"),
+            Need("one_time"),
+            *(Need(f"match_{name}", -1, -1, block=BLOCK) for name in ("stereo", "optical_a", "optical_b")),
+        ),
         MatchedFlow,
         VERSIONS["match"],
         settings="match",
@@ -262,7 +270,7 @@ def given_as(name: str, stage: Stage) -> type:
 
 def last_seen(name: str, t: int) -> int:
     """The last moment that a stage at moment t, or the slowest that fills a slot, must see."""
-    if name in SOURCES:
+    if name in SOURCES or t < 0:
         return t
     stages = [STAGE[name]] if name in STAGE else [stage for stage in STAGES if stage.slot == name]
     needs = [need for stage in stages for need in stage.needs]

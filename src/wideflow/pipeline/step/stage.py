@@ -18,16 +18,20 @@ class Need(NamedTuple):
 
     ``name`` is that of the stage or source, or the slot that several stages share. With ``until``, it is the
     list of what all moments from ``ahead`` to ``until`` give; None for those that do not exist or that have
-    nothing. The moments before ``least`` mean what that one means.
+    nothing. The moments before ``least`` mean what that one means. Where a ``block`` of so many moments
+    begins, nothing is meant.
     """
 
     name: str
     ahead: int = 0
     until: int | None = None
     least: int = 0
+    block: int = 0
 
     def moments(self, t: int) -> range:
         """Those meant by the stage at moment t; some may lie outside of the clip."""
+        if self.block and t % self.block == 0:
+            return range(-1, 0)
         t = max(t, self.least)
         return range(t + self.ahead, t + (self.ahead if self.until is None else self.until) + 1)
 
