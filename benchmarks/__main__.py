@@ -4,6 +4,7 @@ import sys
 
 from benchmarks import (
     calibrate,
+    carried,
     confidence,
     depth,
     evidence,
@@ -27,6 +28,7 @@ BENCHMARKS = {
     "one_time": one_time.main,  # cameras that are half a frame apart
     "rolling": rolling.main,  # shutters
     "light": light.main,  # that changes while they film
+    "carried": carried.main,  # the moment before as a proposal
     "evidence": evidence.main,
     "depth": depth.main,
     "filling": filling.main,

@@ -25,6 +25,7 @@ SCENES = {
 RENDERED = (
     ("handheld", "suite --methods wideflow,dis,deepflow,sgbm", "handheld"),
     ("ablation", "pairs", "ablation"),
+    ("parts", "pairs", "parts"),
     ("sequence", "sequence", "sequence"),
     ("initialisation", "pairs", "initialisation"),
     ("contamination", "pairs/angle15", "contamination"),

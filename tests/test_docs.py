@@ -17,7 +17,7 @@ from page_commands import ROOT, blocks, command_lines, copy_clips, prepare, run_
 from result_scenes import perfect_result
 from wideflow.evaluate import run_dataset
 from wideflow.evaluate.datasets.sample import Sample
-from wideflow.evaluate.experiments import ablation, contamination, failures, initialisation, sequence
+from wideflow.evaluate.experiments import ablation, contamination, failures, initialisation, parts, sequence
 from wideflow.evaluate.run_stages import MEASURED
 from wideflow.evaluate.stage_result import StageResult
 from wideflow.evaluate.video import track
@@ -61,7 +61,7 @@ def shortened(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("wideflow.cli.synth.render", copy)
     monkeypatch.setattr("wideflow.synth.render", copy)
-    for module in (run_dataset, sequence, initialisation, contamination, failures):
+    for module in (run_dataset, sequence, initialisation, contamination, failures, parts):
         monkeypatch.setattr(module, "run_stages", stages)
     monkeypatch.setattr("wideflow.evaluate.methods.run_stages", stages)
     flow = SimpleNamespace(forward=SimpleNamespace(uv=np.zeros((54, 96, 2), np.float32)))

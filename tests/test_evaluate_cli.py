@@ -21,7 +21,7 @@ from wideflow.evaluate import run_stages as stages
 from wideflow.evaluate.datasets import DATASETS
 from wideflow.evaluate.datasets.handheld import handheld_samples
 from wideflow.evaluate.datasets.sample import Sample
-from wideflow.evaluate.experiments import ablation, contamination, failures, sequence
+from wideflow.evaluate.experiments import ablation, contamination, failures, parts, sequence
 from wideflow.evaluate.experiments import initialisation as start
 from wideflow.evaluate.experiments.contamination import Contamination
 from wideflow.evaluate.run_stages import MEASURED, run_stages
@@ -254,6 +254,22 @@ def test_ablation(scenes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     ]
     assert [config.stereo.weight_colour for config in colours] == [0, MatchConfig().stereo.weight_colour]
     assert sum(config == MatchConfig() for config in configs) == 1
+
+
+def test_parts_of_a_step(scenes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    configs: list[Config] = []
+
+    def stages(sample: Sample, config: Config, stage: str) -> list[StageResult]:
+        configs.append(config)
+        wrong = sample.stereo + np.float32(10 * (config.match.footprint == 0))
+        return [StageResult(stage, wrong, sample.optical, sample.loop, sample.depth, sample.motion)]
+
+    monkeypatch.setattr(parts, "run_stages", stages)
+    assert main(["evaluate", "parts", str(scenes / "two"), "-o", str(tmp_path), "-q"]) == 0
+    rows = {row["without"]: row for row in rows_of(tmp_path)}
+    assert list(rows) == list(parts.WITHOUT)
+    assert [config == Config() for config in configs] == [name == "nothing" for name in rows]
+    assert {name for name, row in rows.items() if float(row["stereo_bad3"]) > 0} == {"footprints"}
 
 
 def test_baselines_and_angles(scenes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

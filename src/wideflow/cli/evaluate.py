@@ -20,6 +20,7 @@ DATASETS = ("handheld", "daimler", "carpetball", "kitti", "sintel", "middlebury-
 EXPERIMENTS = (
     "filling",
     "ablation",
+    "parts",
     "sequence",
     "initialisation",
     "contamination",
@@ -63,8 +64,9 @@ def run(
     daimler, carpetball, kitti (2015 scene flow), sintel, middlebury-flow,
     middlebury-stereo. video: results of whole clips (wideflow synth --suite
     video), computed if not given. Experiments of the paper: filling (on Sintel);
-    ablation, sequence, initialisation and contamination (on handheld
-    scenes); cameras (of a rig); failures (on wideflow synth --suite).
+    ablation (of matching), parts (of the whole step), sequence, initialisation
+    and contamination (on handheld scenes); cameras (of a rig); failures (on
+    wideflow synth --suite).
     """
     _check(experiment, stage, methods, results, proposals)
     if (frames is not None or stride > 1) and (experiment != VIDEO or results is not None):

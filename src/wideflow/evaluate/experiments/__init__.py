@@ -10,6 +10,7 @@ from wideflow.evaluate.experiments.camera_motion import evaluate_cameras
 from wideflow.evaluate.experiments.contamination import ALLOWED, evaluate_contamination
 from wideflow.evaluate.experiments.failures import evaluate_failures
 from wideflow.evaluate.experiments.initialisation import evaluate_initialisation
+from wideflow.evaluate.experiments.parts import evaluate_parts
 from wideflow.evaluate.experiments.sequence import evaluate_sequence, falls
 from wideflow.evaluate.table import Row
 from wideflow.files.disk import AnyPath
@@ -19,6 +20,7 @@ Experiment = Callable[[AnyPath, AnyPath, Config, str, Progress], list[Row]]
 
 EXPERIMENTS: dict[str, Experiment] = {
     "ablation": lambda root, out, config, stage, progress: evaluate_ablation(root, out, config, progress),
+    "parts": lambda root, out, config, stage, progress: evaluate_parts(root, out, config, progress),
     "sequence": lambda root, out, config, stage, progress: evaluate_sequence(root, out, config, progress),
     "initialisation": lambda root, out, config, stage, progress: evaluate_initialisation(
         root, out, config, progress
