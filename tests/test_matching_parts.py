@@ -11,7 +11,7 @@ from random_rigs import SEEDS, points_seen, rigs, see
 from wideflow.config import MatchConfig
 from wideflow.descriptors.daisy import Pattern, describe, gradient_maps
 from wideflow.descriptors.distance import BINS, SAME, daisy_distance, weighted_distance
-from wideflow.descriptors.footprint import with_weights
+from wideflow.descriptors.footprint import weigh
 from wideflow.geometry import PairGeometry, forward_backward_error, fundamental_matrix, sampson_distance
 from wideflow.matching import pmbp
 from wideflow.matching.colour import ColourTransform, fit_colour_transform, in_one_light
@@ -42,16 +42,19 @@ def test_descriptors_stop_at_the_edges_of_the_picture() -> None:
     """Beside a step of colour, histograms on the pixel's own side count several times as much as others."""
     colours = np.full((40, 60, 4), 60, np.uint8)
     colours[:, 30:] = 200
-    descriptors = np.zeros((40, 60, 16 * BINS), np.uint8)
+    described = np.zeros((40, 60, 16 * (BINS + 1)), np.uint8)
     frames = np.ascontiguousarray(np.broadcast_to(np.eye(2, dtype=np.float32), (40, 60, 2, 2)))
     offsets, _ = PATTERN.samples()
-    weights = with_weights(descriptors, colours, frames, PATTERN, 0.07)[..., 16 * BINS :].astype(float)
+    weigh(described, colours, frames, PATTERN, 0.07)
+    weights = described[..., 16 * BINS :].astype(float)
     for column, away in ((29, offsets[:, 0]), (30, -offsets[:, 0])):  # px to the other side
         here = weights[20, column]
         assert here[away > PATTERN.blurs[1]].mean() < 0.4 * here[away < -PATTERN.blurs[1]].mean()
         assert here.mean() == pytest.approx(SAME, abs=1)
     assert (weights[:, 5] == SAME).all()  # far from the step all count alike
-    assert (with_weights(descriptors, colours, frames, PATTERN, 0)[..., 16 * BINS :] == SAME).all()
+    weigh(described, colours, frames, PATTERN, 0)
+    assert (described[..., 16 * BINS :] == SAME).all()
+    assert not described[..., : 16 * BINS].any()
 
 
 @given(rigs(), SEEDS)
@@ -283,7 +286,8 @@ class Problem:
         source, self.target = (described(part[..., 0]) for part in parts)
         self.colours = tuple(colour_bytes(part) for part in parts)
         upright = np.ascontiguousarray(np.broadcast_to(np.eye(2, dtype=np.float32), (40, 44, 2, 2)))
-        self.source = with_weights(source, self.colours[0], upright, PATTERN, 0.07)
+        self.source = np.concatenate([source, source[..., :16]], axis=2)
+        weigh(self.source, self.colours[0], upright, PATTERN, 0.07)
         self.weights = byte_weights(1, 0.3, 0, 0)
         self.F = np.zeros((3, 3))
         shape = (self.rows, self.columns, particles)

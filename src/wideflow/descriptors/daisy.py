@@ -46,7 +46,7 @@ class Pattern:
 
 
 def describe(
-    maps: NDArray[np.float32], frames: NDArray[np.float32], pattern: Pattern, noise: float
+    maps: NDArray[np.float32], frames: NDArray[np.float32], pattern: Pattern, noise: float, room: int = 0
 ) -> NDArray[np.uint8]:
     """Descriptor of every pixel.
 
@@ -61,14 +61,16 @@ def describe(
         Where its histograms are taken.
     noise : float
         Norm of a histogram, in brightness per pixel, below which it counts as noise.
+    room : int
+        Bytes to leave behind each descriptor.
 
     Returns
     -------
-    (H, W, H·Q·T) uint8
+    (H, W, H·Q·T + room) uint8
         Byte ``k * Q·T + i`` is bin k of histogram i; a histogram's norm is at most 255.
     """
     offsets, rings = pattern.samples()
-    out = np.empty((*frames.shape[:2], len(offsets) * BINS), np.uint8)
+    out = np.empty((*frames.shape[:2], len(offsets) * BINS + room), np.uint8)
     _sample(maps, frames, offsets, rings, np.float32(noise), out)
     return out
 

@@ -20,15 +20,17 @@ Bytes = NDArray[np.uint8]
 _LEAST = np.float32(0.1)  # weight of a histogram across an edge, against 1
 
 
-def with_weights(
+def weigh(
     descriptors: Bytes, colours: Bytes, frames: NDArray[np.float32], pattern: Pattern, contrast: float
-) -> Bytes:
-    """Descriptors with a weight for each of their histograms, as `weighted_distance` takes them.
+) -> None:
+    """Write a weight for each histogram behind the descriptors, as `weighted_distance` takes them.
+
+    The weights of a pixel have the mean `SAME`, but for the largest, which end at 255.
 
     Parameters
     ----------
-    descriptors : (H, W, H·Q·T) uint8
-        Of `describe` with the same frames and pattern.
+    descriptors : (H, W, H·Q·T + Q·T) uint8
+        Of `describe` with the same frames and pattern, and with room for the weights.
     colours : (H, W, 4) uint8
         Of the picture; the fourth byte is not used.
     frames : (H, W, 2, 2) float32
@@ -37,23 +39,14 @@ def with_weights(
         Where the histograms were taken.
     contrast : float
         Difference of colour, 0..1, at which a histogram counts two fifths; 0: all count alike.
-
-    Returns
-    -------
-    (H, W, H·Q·T + Q·T) uint8
-        The weights of a pixel have the mean `SAME`, but for the largest, which end at 255.
     """
     offsets, rings = pattern.samples()
-    height, width = frames.shape[:2]
-    out = np.empty((height, width, (BINS + 1) * len(offsets)), np.uint8)
-    out[..., : BINS * len(offsets)] = descriptors
     if contrast <= 0:
-        out[..., BINS * len(offsets) :] = SAME
-        return out
+        descriptors[..., BINS * len(offsets) :] = SAME
+        return
     centre = cv2.medianBlur(colours, 3)  # without noise, but with edges
     around = np.stack([cv2.GaussianBlur(colours, (0, 0), blur) for blur in pattern.blurs])
-    _weigh(centre, around, frames, offsets, rings, np.float32(0.5 / (255 * contrast) ** 2), out)
-    return out
+    _weigh(centre, around, frames, offsets, rings, np.float32(0.5 / (255 * contrast) ** 2), descriptors)
 
 
 @njit(parallel=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from wideflow.config import MatchConfig
 from wideflow.descriptors.daisy import Pattern, describe, gradient_maps
-from wideflow.descriptors.footprint import with_weights
+from wideflow.descriptors.footprint import weigh
 from wideflow.geometry import PairGeometry
 from wideflow.geometry.pyramid import scale_between, shrunk
 from wideflow.matching.slant import Slant, level_frames
@@ -51,14 +51,17 @@ class Level:
 
     def lay(self, i: int, slant: Slant | None, config: MatchConfig) -> None:
         """Describe picture ``i`` as a source, along the surfaces that its flow shows, if it is known."""
-        pattern, descriptors = _pattern(config), self.descriptors[i]
+        pattern = _pattern(config)
+        count = pattern.rings * pattern.angles
         if slant is None:
-            height, width = descriptors.shape[:2]
-            frames = level_frames(height, width, _epipole(self.geometry, i, config))
+            plain = self.descriptors[i]
+            frames = level_frames(plain.shape[0], plain.shape[1], _epipole(self.geometry, i, config))
+            source = np.concatenate([plain, plain[..., :count]], axis=2)
         else:
             frames = slant.frames(_epipole(self.geometry, 1 - i, config))
-            descriptors = describe(self.maps[i], frames, pattern, self.noises[i])
-        self.sources[i] = with_weights(descriptors, self.colours[i], frames, pattern, config.footprint)
+            source = describe(self.maps[i], frames, pattern, self.noises[i], count)
+        weigh(source, self.colours[i], frames, pattern, config.footprint)
+        self.sources[i] = source
 
 
 def level_count(pictures: tuple[Picture, Picture], config: MatchConfig) -> int:
