@@ -1,8 +1,8 @@
 """A time step of a video: time of every stage in DeepFlows and against the paper's, and memory, by size.
 
 Counted is what each further moment of a video costs: its stereo flow, the two optical flows from it, filling,
-refinement and lift. The moment at which a video ends costs a stereo flow and its filling more. The stereo flow
-is that of the second moment, which the first one proposes to, as seven of eight moments of a video.
+refinement and lift. The moment at which a video ends costs a stereo flow and its filling more. The stereo
+flow is that of the second moment, which the first one proposes to, as to seven of eight moments of a video.
 
 Megabytes are those that a stage must move at least: the arrays that it is given and gives. The last table
 that was published stands beside the times; what has become slower is said below.
