@@ -81,7 +81,8 @@ def _moments(clip: Clip, out: Path) -> Iterator[dict[str, NDArray[np.float32]]]:
             continue
         truth, found = clip.truth(frame), fetch(plan, "over_time", t)
         views = plan.rig.frames[t].views[0], plan.rig.frames[t + 1].views[0]
-        error = rigid_error(*views, found.inverse, result.optical_flow_a(t))
+        # as matched and refined: the result's own is that of depth where the world stands still
+        error = rigid_error(*views, found.inverse, fetch(plan, "refined", t).flows.optical)
         where = same_pixels(clip.views[0][frame].camera, plan.filmed.cameras[0], plan.rig.cameras[0])
         here = {f"tell{i}": told for i, told in enumerate(static_tells(found, error))}
         here |= {"inverse": found.inverse, "depth": result.depth(t)}
