@@ -9,10 +9,10 @@ import numpy as np
 from wideflow.config import Config
 from wideflow.evaluate.charts import Chart, draw
 from wideflow.evaluate.datasets.handheld import handheld_samples
-from wideflow.evaluate.panels import Pixels, as_bytes, error_colours, stack
 from wideflow.evaluate.datasets.sample import Picture, Sample
-from wideflow.evaluate.score_sample import score_sample
+from wideflow.evaluate.panels import Pixels, as_bytes, error_colours, stack
 from wideflow.evaluate.run_stages import run_stages
+from wideflow.evaluate.score_sample import score_sample
 from wideflow.evaluate.table import Row, open_folder, write_tables
 from wideflow.files import write_bytes, write_image
 from wideflow.files.disk import AnyPath

@@ -8,14 +8,14 @@ from wideflow.config import Config
 from wideflow.errors import FileError
 from wideflow.evaluate.charts import Chart, draw
 from wideflow.evaluate.datasets.handheld import handheld_step
-from wideflow.handheld import read_handheld
-from wideflow.evaluate.panels import panels
 from wideflow.evaluate.datasets.sample import require_folder
-from wideflow.evaluate.score_sample import score_sample
+from wideflow.evaluate.panels import panels
 from wideflow.evaluate.run_stages import run_stages
+from wideflow.evaluate.score_sample import score_sample
 from wideflow.evaluate.table import Row, open_folder, write_tables
 from wideflow.files import write_bytes, write_image
 from wideflow.files.disk import AnyPath
+from wideflow.handheld import read_handheld
 from wideflow.progress import Progress, silent
 from wideflow.synth.suite import suite
 

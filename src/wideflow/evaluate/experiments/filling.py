@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from wideflow.config import FillConfig
 from wideflow.evaluate.charts import Chart, draw
+from wideflow.evaluate.datasets.sintel import SintelFrame, find_frames, read_frame
 from wideflow.evaluate.metrics import angular_error, endpoint_error
 from wideflow.evaluate.run_dataset import mean_rows
-from wideflow.evaluate.datasets.sintel import SintelFrame, find_frames, read_frame
 from wideflow.evaluate.table import Row, open_folder, write_tables
 from wideflow.files import write_bytes, write_image
 from wideflow.files.disk import AnyPath

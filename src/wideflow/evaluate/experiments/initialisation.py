@@ -11,19 +11,19 @@ import numpy as np
 from wideflow.config import Config
 from wideflow.evaluate.charts import Chart, draw
 from wideflow.evaluate.datasets import steps_of
+from wideflow.evaluate.datasets.sample import Sample
 from wideflow.evaluate.panels import depth_panels, panels
 from wideflow.evaluate.run_dataset import mean_rows
-from wideflow.evaluate.datasets.sample import Sample
-from wideflow.evaluate.score_sample import score_sample
 from wideflow.evaluate.run_stages import run_stages
+from wideflow.evaluate.score_sample import score_sample
 from wideflow.evaluate.stage_result import StageResult
 from wideflow.evaluate.table import Row, open_folder, write_tables
 from wideflow.files import write_bytes, write_image
 from wideflow.files.disk import AnyPath
 from wideflow.geometry import fundamental_matrix
-from wideflow.progress import Progress, silent
 from wideflow.geometry.flow_loop import FlowLoop
 from wideflow.lift import lift_flows
+from wideflow.progress import Progress, silent
 from wideflow.refine import refine_flows
 
 _SMALLEST = 8  # px of the shorter side at which the pyramid without a start begins

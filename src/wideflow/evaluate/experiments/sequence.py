@@ -7,8 +7,8 @@ from wideflow.evaluate.charts import Chart, draw
 from wideflow.evaluate.datasets import steps_of
 from wideflow.evaluate.panels import panels
 from wideflow.evaluate.run_dataset import mean_rows
-from wideflow.evaluate.score_sample import score_sample
 from wideflow.evaluate.run_stages import MEASURED, run_stages
+from wideflow.evaluate.score_sample import score_sample
 from wideflow.evaluate.table import Row, open_folder, write_tables
 from wideflow.files import write_bytes, write_image
 from wideflow.files.disk import AnyPath
