@@ -41,9 +41,7 @@ PRESETS = ("fast", "paper")
 _SHOWN = ("nothing", "epipolar term", "PMBP")
 
 
-def evaluate_ablation(
-    root: AnyPath, out: AnyPath, config: Config, progress: Progress = silent
-) -> list[Row]:
+def evaluate_ablation(root: AnyPath, out: AnyPath, config: Config, progress: Progress = silent) -> list[Row]:
     """Match the first stereo pair of every handheld scene with one ingredient after the other left out.
 
     Writes the tables, ``figure.svg`` and a picture per scene to ``out``: the truth, the whole method, the one

@@ -18,9 +18,7 @@ _TITLES = {"mae_d": "MAE of stereo flow", "rmse": "RMSE of scene flow", "aae": "
 _UNITS = {"mae_d": "px", "rmse": "px", "aae": "degrees"}
 
 
-def evaluate_sequence(
-    root: AnyPath, out: AnyPath, config: Config, progress: Progress = silent
-) -> list[Row]:
+def evaluate_sequence(root: AnyPath, out: AnyPath, config: Config, progress: Progress = silent) -> list[Row]:
     """MAE_d, RMSE and AAE after matching, filling and refinement of every time step of a sequence.
 
     ``root`` is a handheld scene of several frames, a folder of scenes, or a Daimler set. Writes the
