@@ -12,6 +12,7 @@ from benchmarks import (
     frames,
     light,
     match,
+    moments,
     one_time,
     pictures,
     refine,
@@ -23,6 +24,7 @@ from benchmarks import (
 
 BENCHMARKS = {
     "frames": frames.main,  # the table of speed and memory
+    "moments": moments.main,  # a further one of a video, on one core and on all
     "match": match.main,
     "pictures": pictures.main,
     "one_time": one_time.main,  # cameras that are half a frame apart

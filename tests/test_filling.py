@@ -144,7 +144,7 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch: pytest.MonkeyPat
     unknown[10:50, 10:60] = True
     found = []
     for threads in (1, 4):
-        monkeypatch.setattr(cholesky, "_THREADS", threads)
+        monkeypatch.setattr(cholesky.numba, "get_num_threads", lambda threads=threads: threads)
         found.append(fill(picture, flow, unknown))
     assert np.array_equal(found[0].uv, found[1].uv)
 

@@ -40,11 +40,11 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     Arithmetic is exact, never "fast": a function that others call is compiled by itself and again with each
     of them, and which of these is run depends on what was compiled before. So with fast arithmetic the first
     run, which compiles, would have other last digits than those that find everything in the cache. Exactness
-    costs a twentieth of the time.
+    costs a twentieth of the time. Other threads of Python go on meanwhile.
     """
 
     def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-        dispatcher = numba.njit(**options)(function)
+        dispatcher = numba.njit(nogil=True, **options)(function)
         if hasattr(dispatcher, "enable_caching"):  # else Numba is switched off
             try:
                 dispatcher._cache = _PackageCache(function)

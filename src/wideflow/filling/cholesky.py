@@ -12,12 +12,12 @@ the factor's size, but the lines have their share of the work, so that this cost
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,7 +30,7 @@ from wideflow.filling.laplacian import REACH, SIDE
 Floats = NDArray[np.float64]
 _PARTS = 16  # of the picture at least, which are eliminated side by side
 _LARGEST = 1 << 17  # pixels of a part: about 0.2 GB of factor
-_THREADS = min(os.cpu_count() or 1, 8)  # each holds a part
+_MOST_THREADS = 8  # each holds a part
 
 
 class Plan:
@@ -86,12 +86,13 @@ def solve(
     elimination = _Elimination(plan, stencils, right)
     order, kept = plan.order, right.shape[0] <= keep_limit
     parts, top = order.groups(max(_PARTS, right.shape[0] // _LARGEST + 1))
-    with ThreadPoolExecutor(_THREADS) as pool:
+    threads = min(numba.get_num_threads(), _MOST_THREADS)
+    with ThreadPoolExecutor(threads) as pool:
         waiting, running = deque(parts), deque[tuple[int, Future[None]]]()
         for number in [*top, len(order.parents)]:
             # a line as soon as its parts are done: what those leave is large, and must not pile up
             while True:
-                while waiting and len(running) < 2 * _THREADS:
+                while waiting and len(running) < 2 * threads:
                     part = waiting.popleft()
                     running.append((part[-1], pool.submit(elimination.eliminate, part, kept)))
                 if not running or running[0][0] > number:
@@ -147,7 +148,7 @@ class _Elimination:
             self._updates[last] = update
 
 
-@njit(nogil=True)
+@njit()
 def _families(parents: NDArray[Any]) -> Any:
     """The first child of each block, and the next sibling; -1 for none."""
     children, siblings = np.full(parents.size, -1, np.int64), np.full(parents.size, -1, np.int64)
@@ -158,7 +159,7 @@ def _families(parents: NDArray[Any]) -> Any:
     return children, siblings
 
 
-@njit(nogil=True)
+@njit()
 def _find_rests(
     starts: NDArray[Any],
     children: NDArray[Any],
@@ -195,7 +196,7 @@ def _find_rests(
     return rests, ends
 
 
-@njit(nogil=True)
+@njit()
 def _factor_run(
     first: int,
     last: int,
@@ -286,7 +287,7 @@ def _factor_run(
     return True, stack[:top].copy(), columns
 
 
-@njit(nogil=True)
+@njit()
 def _substitute(
     columns: NDArray[Any],
     first: int,

@@ -17,7 +17,7 @@ _PANEL = 32  # columns factored together
 _ROWS = 128  # rows whose finished columns stay in the cache while others are updated
 
 
-@njit(nogil=True)
+@njit()
 def eliminate(front: NDArray[Any], count: int) -> bool:
     """Factor the first ``count`` columns of a symmetric matrix and take them out of the others.
 
@@ -52,7 +52,7 @@ def eliminate(front: NDArray[Any], count: int) -> bool:
     return True
 
 
-@njit(nogil=True)
+@njit()
 def _subtract(front: NDArray[Any], done: int, first: int, last: int) -> None:
     """Columns first..last less what the ``done`` finished ones contribute, four of those at a time."""
     size = front.shape[0]

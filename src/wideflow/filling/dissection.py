@@ -66,7 +66,7 @@ def dissect(ys: NDArray[np.int64], xs: NDArray[np.int64]) -> Dissection:
     )
 
 
-@njit(nogil=True)
+@njit()
 def _dissect(ys: NDArray[Any], xs: NDArray[Any], leaf: int) -> Any:
     """Pixels in the opposite order, block by block, and the blocks' sizes and parents."""
     count = ys.size
@@ -113,7 +113,7 @@ def _dissect(ys: NDArray[Any], xs: NDArray[Any], leaf: int) -> Any:
     return order, sizes[:blocks], parents[:blocks]
 
 
-@njit(nogil=True)
+@njit()
 def _find_line(
     ys: NDArray[Any], xs: NDArray[Any], part: NDArray[Any], leaf: int, before: NDArray[Any]
 ) -> Any:

@@ -109,7 +109,7 @@ def sees(
     return seen
 
 
-@njit(nogil=True)
+@njit()
 def _follow(vertices: Any, faces: Any, hits: Any, where: Any, points: Any, normals: Any) -> None:
     """Points and (unscaled) normals at barycentrics on faces; rows without a face are left alone."""
     for i in range(len(hits)):

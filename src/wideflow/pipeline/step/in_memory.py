@@ -14,10 +14,11 @@ from wideflow.config import Config
 from wideflow.errors import InputError
 from wideflow.geometry.picture import checked_picture
 from wideflow.geometry.undistorter import Undistorter
+from wideflow.pipeline.lanes import in_lanes
 from wideflow.pipeline.step.flows import Shot
-from wideflow.pipeline.step.order import SOURCES, given_as, giver, kept_order
+from wideflow.pipeline.step.order import SOURCES, given_as, giver, kept_before, kept_order
 from wideflow.pipeline.step.over_time import Surroundings
-from wideflow.pipeline.step.stage import compute
+from wideflow.pipeline.step.stage import Stage, compute
 from wideflow.pipeline.step.timings import Seconds, total
 from wideflow.pipeline.step.undistort import ideal_rig
 from wideflow.pipeline.step.values import LastMoment, Pictures, SteadyDepth
@@ -110,11 +111,7 @@ def compute_step(
     The bits are those of a run of these two moments.
     """
     stages = StagesInMemory([(pictures[0], pictures[1]), (pictures[2], pictures[3])], frames, config, voice)
-    order = kept_order(2)
-    for done, (stage, t) in enumerate(order):
-        progress(done, len(order), f"{stage.doing} of {'t + 1' if t else 't'}")
-        stages.get(stage.name, t)
-    progress(len(order), len(order), "done")
+    stages.compute(progress)
     return Step(
         stages.get("step", 0),
         stages.get("last", 1),
@@ -173,6 +170,25 @@ class StagesInMemory:
             for t, pair in enumerate(pictures)
         ]
         self._found: dict[tuple[str, int], Any] = {}
+
+    def compute(self, progress: Progress = silent) -> None:
+        """Find what all stages give, two at a time where the threads allow it."""
+        count = len(self._film)
+        order = kept_order(count)
+
+        def begin(done: int, piece: tuple[Stage, int]) -> None:
+            stage, t = piece
+            progress(done, len(order), f"{stage.doing} of {_when(t)}")
+
+        for _ in in_lanes(
+            order,
+            lambda piece: kept_before(*piece, count),
+            lambda piece: self.get(piece[0].name, piece[1]),
+            begin,
+            lambda piece: piece[0].effort,
+        ):
+            pass
+        progress(len(order), len(order), "done")
 
     def get(self, name: str, t: int) -> Any:
         """What the stage, or the source, of this name gives at a moment."""

@@ -6,6 +6,8 @@ timings follow from the list. A further stage is a further entry.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from wideflow.lift import FoundDepth
 from wideflow.pipeline.step.carried import BLOCK
 from wideflow.pipeline.step.flows import (
@@ -69,6 +71,7 @@ _OF_A = (
         settings="evidence",
         clock="evidence",
         doing="looking over time",
+        effort=1.5,
     ),
     Stage(
         "match_optical_a",
@@ -80,6 +83,7 @@ _OF_A = (
         at="step",
         clock="match optical_a",
         doing="matching optical a",
+        effort=1.5,
     ),
     Stage(
         "optical_a",
@@ -91,6 +95,7 @@ _OF_A = (
         at="step",
         clock="fill",
         doing="filling optical a",
+        effort=0.2,
     ),
     Stage(
         "match_optical_b",
@@ -102,6 +107,7 @@ _OF_A = (
         at="step",
         clock="match optical_b",
         doing="matching optical b",
+        effort=1.5,
     ),
     Stage(
         "optical_b",
@@ -113,6 +119,7 @@ _OF_A = (
         at="step",
         clock="fill",
         doing="filling optical b",
+        effort=0.2,
     ),
     Stage(
         "one_time",
@@ -145,6 +152,7 @@ _OF_A = (
         settings="match",
         clock="match stereo",
         doing="matching stereo",
+        effort=4.5,
     ),
     Stage(
         "believed",
@@ -164,6 +172,7 @@ _OF_A = (
         settings="fill",
         clock="fill",
         doing="filling stereo",
+        effort=0.8,
     ),
     Stage(
         "refined",
@@ -207,6 +216,7 @@ _OF_A = (
         slot="moment",
         clock="lift",
         doing="refining and lifting",
+        effort=1.5,
     ),
     Stage(
         "last",
@@ -241,6 +251,7 @@ _OF_A = (
         slot="steady",
         clock="steady",
         doing="steadying",
+        effort=0.3,
     ),
 )
 _OF_B = ("over_time", "one_time", "believed", "stereo", "refined", "step", "last", "steady")
@@ -266,6 +277,23 @@ def giver(name: str, t: int, moments: int) -> Stage | None:
 def given_as(name: str, stage: Stage) -> type:
     """The dataclass that whoever needs ``name`` gets from a stage."""
     return stage.gives if name == stage.name else _IN_COMMON[name]
+
+
+def stages_before(stage: Stage, t: int, moments: int) -> Iterator[tuple[Stage, int]]:
+    """Stages that one at moment t needs itself, kept or not, each with its moment."""
+    for need in stage.needs:
+        for each in need.moments(t) if need.name not in SOURCES else ():
+            before = giver(need.name, each, moments)
+            if before is not None:
+                yield before, each
+
+
+def kept_before(stage: Stage, t: int, moments: int) -> list[tuple[Stage, int]]:
+    """Kept stages that must be done before one at moment t, each with its moment."""
+    found: dict[tuple[Stage, int], None] = {}
+    for need in stages_before(stage, t, moments):
+        found |= dict.fromkeys([need] if need[0].kept else kept_before(*need, moments))
+    return list(found)
 
 
 def last_seen(name: str, t: int) -> int:

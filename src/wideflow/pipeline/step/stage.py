@@ -67,6 +67,8 @@ class Stage:
         Under which name its time is counted.
     doing : str
         What messages call it.
+    effort : float
+        How long it takes, beside the others: about so many DeepFlows on one core.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Stage:
     slot: str = ""
     clock: str = ""
     doing: str = ""
+    effort: float = 0.1
 
     def moments(self, count: int) -> range:
         """The moments, of so many, at which there is this stage."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 
 Seconds = dict[str, float]  # of each stage
+_COUNTING = Lock()  # stages of one moment may run side by side
 
 
 @contextmanager
@@ -17,7 +19,9 @@ def clock(seconds: Seconds, stage: str) -> Iterator[None]:
     try:
         yield
     finally:
-        seconds[stage] = seconds.get(stage, 0) + time.perf_counter() - start
+        passed = time.perf_counter() - start
+        with _COUNTING:
+            seconds[stage] = seconds.get(stage, 0) + passed
 
 
 def total(*parts: Mapping[str, float]) -> Seconds:

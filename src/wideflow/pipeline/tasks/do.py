@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from wideflow.video.read import Video
 _UNDISTORTERS: dict[str, Undistorter] = {}  # their maps take a while to make
 _GLIMPSES: dict[str, Glimpse] = {}  # with their descriptors, which neighbouring moments share
 _MOST_GLIMPSES = 20
+_READING = RLock()  # clips that are open, and what is kept of their frames, are for one thread at a time
 
 
 def do_task(plan: Plan, task: Task) -> dict[str, Any]:
@@ -167,17 +169,18 @@ def _film(plan: Plan, t: int) -> Film:
 def _shot(plan: Plan, camera: int, number: int, step: int, reader: str) -> Shot | None:
     """A frame of a clip, ``step`` frames after the numbered one, and the seconds until then."""
     clip = plan.videos[camera], plan.contents[camera], plan.fps, reader
-    video, other = _video(*clip), number + step
-    if not 0 <= other < len(video):
-        return None
     rolls = plan.filmed.cameras[camera].readout > 0
-    try:
-        picture = _frame(*clip, other) if rolls else video.frame(other)
-    except FileError:
-        if step:
-            return None  # a neighbour that is damaged tells nothing
-        raise
-    return float(video.times[other] - video.times[number]), picture
+    with _READING:
+        video, other = _video(*clip), number + step
+        if not 0 <= other < len(video):
+            return None
+        try:
+            picture = _frame(*clip, other) if rolls else video.frame(other)
+        except FileError:
+            if step:
+                return None  # a neighbour that is damaged tells nothing
+            raise
+        return float(video.times[other] - video.times[number]), picture
 
 
 def _surroundings(plan: Plan, t: int, camera: int) -> Surroundings:
@@ -186,24 +189,26 @@ def _surroundings(plan: Plan, t: int, camera: int) -> Surroundings:
 
     def glimpse(i: int) -> Glimpse:
         key = fingerprint(plan.contents[camera], plan.lenses[camera], numbers[i], views[i].cam_from_world)
-        if key not in _GLIMPSES:
 
-            def filmed(step: int) -> Shot | None:
-                return _shot(plan, camera, numbers[i], step, "around")
+        def filmed(step: int) -> Shot | None:
+            return _shot(plan, camera, numbers[i], step, "around")
 
-            _GLIMPSES[key] = Glimpse(grey(ideal_picture(_lenses(plan)[camera], filmed)), views[i])
-        _GLIMPSES[key] = found = _GLIMPSES.pop(key)  # the newest last
-        while len(_GLIMPSES) > _MOST_GLIMPSES:
-            del _GLIMPSES[next(iter(_GLIMPSES))]
+        with _READING:
+            if key not in _GLIMPSES:
+                _GLIMPSES[key] = Glimpse(grey(ideal_picture(_lenses(plan)[camera], filmed)), views[i])
+            _GLIMPSES[key] = found = _GLIMPSES.pop(key)  # the newest last
+            while len(_GLIMPSES) > _MOST_GLIMPSES:
+                del _GLIMPSES[next(iter(_GLIMPSES))]
         return found
 
     return Surroundings(views, glimpse)
 
 
 def _lenses(plan: Plan) -> Lenses:
-    for i, key in enumerate(plan.lenses):
-        if key not in _UNDISTORTERS:
-            _UNDISTORTERS[key] = Undistorter(plan.filmed.cameras[i], plan.rig.cameras[i])
+    with _READING:
+        for i, key in enumerate(plan.lenses):
+            if key not in _UNDISTORTERS:
+                _UNDISTORTERS[key] = Undistorter(plan.filmed.cameras[i], plan.rig.cameras[i])
     a, b = (_UNDISTORTERS[key] for key in plan.lenses)
     return a, b
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from wideflow.config import Config
 from wideflow.files.fingerprint import fingerprint
-from wideflow.pipeline.step.order import SOURCES, STAGE, giver, kept_order
+from wideflow.pipeline.step.order import SOURCES, STAGE, giver, kept_before, kept_order, stages_before
 from wideflow.pipeline.step.voices import HEARD, Heard, Voice
 from wideflow.storage.lock import Claim
 from wideflow.storage.schema import ARRAYS, OF_B, SLOTS, spec
@@ -90,19 +90,7 @@ class Plan:
 
     def needs(self, task: Task) -> list[Task]:
         """Tasks that must be done before this one."""
-        found: dict[Task, None] = {}
-        for need in self._stages_before(task):
-            for each in [need] if STAGE[need.name].kept else self.needs(need):
-                found[each] = None
-        return list(found)
-
-    def _stages_before(self, task: Task) -> Iterator[Task]:
-        """Stages that one needs itself, kept or not, each with its moment."""
-        for need in STAGE[task.name].needs:
-            for t in need.moments(task.t) if need.name not in SOURCES else ():
-                stage = giver(need.name, t, len(self))
-                if stage is not None:
-                    yield Task(stage.name, t)
+        return [Task(stage.name, t) for stage, t in kept_before(STAGE[task.name], task.t, len(self))]
 
     def slot(self, task: Task) -> str:
         """What its files are called; a step and a last moment write the same arrays, one ends the other."""
@@ -116,8 +104,8 @@ class Plan:
         """Stages that a task's result comes from, by the names of their clocks, with their versions."""
         stage = STAGE[task.name]
         found = {stage.clock.split()[0]: stage.version}
-        for need in self._stages_before(task):
-            found |= self.made(need)
+        for before, t in stages_before(stage, task.t, len(self)):
+            found |= self.made(Task(before.name, t))
         return found
 
     def arrays(self, task: Task) -> tuple[str, ...]:

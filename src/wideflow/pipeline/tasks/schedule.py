@@ -7,10 +7,12 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
 from wideflow.errors import InputError, MissingExtraError
+from wideflow.pipeline.lanes import in_lanes
 from wideflow.pipeline.step.order import STAGE
 from wideflow.pipeline.tasks.do import do_task
 from wideflow.pipeline.tasks.plan import Plan, Task
@@ -24,12 +26,14 @@ _RETRIES = 2  # of a task, beside those that Dask grants when a worker is lost
 
 
 def run_here(plan: Plan, tasks: Sequence[Task], progress: Progress, done: Done) -> None:
-    """One task after the other, each with all threads."""
-    clock = _Clock(len(tasks))
-    for number, task in enumerate(tasks):
-        progress(number, len(tasks), clock.text(number, task, plan))
-        note = do_task(plan, task)
-        clock.add(note)
+    """In this process, two tasks at a time where the threads allow it."""
+    clock = _Clock(tasks)
+
+    def begin(number: int, task: Task) -> None:
+        progress(number, len(tasks), clock.text(task, plan))
+
+    for task, note in in_lanes(tasks, plan.needs, partial(do_task, plan), begin, _effort):
+        clock.add(task)
         done(task, note)
     progress(len(tasks), len(tasks), "done")
 
@@ -55,13 +59,13 @@ def run_on_cluster(
                 _task_after, shared, task, needs, key=name, retries=_RETRIES, priority=-number
             )
         names = {future.key: task for task, future in futures.items()}
-        clock = _Clock(len(tasks))
+        clock = _Clock(tasks)
         # not with its results: one whose scheduler is lost at that moment would be waited for, for ever
         for number, future in enumerate(as_completed(list(futures.values()))):
             task, note = names[future.key], _outcome(future)
-            clock.add(note)
+            clock.add(task)
             done(task, note)
-            progress(number + 1, len(tasks), clock.text(number + 1, task, plan))
+            progress(number + 1, len(tasks), clock.text(task, plan))
     progress(len(tasks), len(tasks), "done")
 
 
@@ -84,25 +88,32 @@ def _task_after(plan: Plan, task: Task, needs: list[Any]) -> dict[str, Any]:
     return do_task(plan, task)
 
 
+def _effort(task: Task) -> float:
+    return STAGE[task.name].effort
+
+
 class _Clock:
     """How long what is left will take, from the tasks that were not done before."""
 
-    def __init__(self, total: int) -> None:
-        self._total, self._fresh, self._last = total, 0, time.monotonic()
-        self._spent = 0.0
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self._left, self._last = sum(map(_effort, tasks)), time.monotonic()
+        self._spent = self._done = 0.0
+        self._fresh = 0
 
-    def add(self, note: dict[str, Any]) -> None:
+    def add(self, task: Task) -> None:
         now = time.monotonic()
+        self._left -= _effort(task)
+        self._spent += now - self._last
         if now - self._last > 0.05:  # one that was done before takes no time
-            self._spent += now - self._last
+            self._done += _effort(task)
             self._fresh += 1
         self._last = now
 
-    def text(self, done: int, task: Task, plan: Plan) -> str:
+    def text(self, task: Task, plan: Plan) -> str:
         text = f"{STAGE[task.name].doing} of moment {task.t + 1} of {len(plan)}"
         if self._fresh < 4:
             return text
-        left = self._spent / self._fresh * (self._total - done)
+        left = self._spent / self._done * self._left
         return f"{text}, about {left / 60:.0f} min left" if left > 90 else f"{text}, about {left:.0f} s left"
 
 

@@ -10,14 +10,14 @@ from wideflow.compiled import njit
 from wideflow.synth.rendering.vector import add, dot, row, scale, sub, unit
 
 
-@njit(nogil=True)
+@njit()
 def _sky(up: float, cover: float, colours: Any, k: int) -> float:
     """Radiance of the sky at the sine ``up`` of its elevation in colour channel k."""
     clear = colours[2, k] + (colours[1, k] - colours[2, k]) * np.sqrt(max(up, 0.0))
     return clear + (1.15 * (colours[2, 0] + 0.1 * colours[0, 0]) - clear) * cover
 
 
-@njit(nogil=True)
+@njit()
 def send_light(
     surfaces: Any, hits: Any, directions: Any, albedo: Any, normals: Any, extra: Any,
     lit: Any, sun: Any, colours: Any, gloss: bool, out: Any,

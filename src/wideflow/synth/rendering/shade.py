@@ -108,7 +108,7 @@ def _sunlight(
     return lit
 
 
-@njit(nogil=True)
+@njit()
 def _nearest(
     vertices: Any,
     faces: Any,

@@ -14,7 +14,7 @@ from wideflow.synth.textures.atlas import look_up
 _LIFT = 1.5e-3  # metres between a surface and the start of its shadow rays
 
 
-@njit(nogil=True)
+@njit()
 def look_at_surface(
     surfaces: Any, vertices: Any, vertex_normals: Any, origin: Any, directions: Any, steps: Any,
     hits: Any, where: Any, sun: Any, albedo: Any, normals: Any, starts: Any, extra: Any,
@@ -65,7 +65,7 @@ def look_at_surface(
             starts[i, k] = start[k]
 
 
-@njit(nogil=True)
+@njit()
 def _texture(
     surfaces: Any,
     face: int,
@@ -120,7 +120,7 @@ def _texture(
     return rise
 
 
-@njit(nogil=True)
+@njit()
 def _clouds(surfaces: Any, d: Vector, step: Vector, texel: Any) -> None:
     """Cloud cover in the direction d, from a flat layer high above, into ``texel[0]``."""
     d = unit(d)

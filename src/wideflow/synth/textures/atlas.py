@@ -85,7 +85,7 @@ def _encode(linear: NDArray[np.float32]) -> NDArray[np.uint8]:
     return out.reshape(-1)
 
 
-@njit(nogil=True, inline="never")
+@njit(inline="never")
 def _add_bilinear(texels: Any, start: int, size: int, u: float, v: float, weight: float, out: Any) -> None:
     """Add ``weight`` times the texture's value at (u, v) in tiles to ``out`` (5,)."""
     x = (u - np.floor(u)) * size - 0.5
@@ -111,7 +111,7 @@ def _add_bilinear(texels: Any, start: int, size: int, u: float, v: float, weight
         out[4] += w * float(texels[at + 4])
 
 
-@njit(nogil=True)
+@njit()
 def look_up(
     texels: Any,
     starts: Any,

@@ -115,7 +115,7 @@ def cells(
     return edge, centre, index
 
 
-@njit(nogil=True)
+@njit()
 def _cells(offsets: Any, edge: Any, centre: Any, index: Any) -> None:
     rows, columns, _ = offsets.shape
     size = edge.shape[0]

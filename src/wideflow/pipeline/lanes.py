@@ -1,0 +1,88 @@
+"""Pieces of work that do not need each other, side by side in this process.
+
+A stage that has two threads is not twice as fast as with one: parts of it are serial, and threads wait for
+each other after every loop. Two stages that have a thread each are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
+from typing import TypeVar
+
+import numba
+import numpy as np
+from numba import prange
+from numpy.typing import NDArray
+
+from wideflow.compiled import njit
+
+Piece = TypeVar("Piece", bound=Hashable)
+Found = TypeVar("Found")
+_LANES = 2  # memory grows with each
+_SEEN = 8  # pieces that could be done next, of which to think
+
+
+def in_lanes(
+    pieces: Sequence[Piece],
+    needs: Callable[[Piece], Iterable[Piece]],
+    do: Callable[[Piece], Found],
+    begin: Callable[[int, Piece], None],
+    effort: Callable[[Piece], float],
+) -> Iterator[tuple[Piece, Found]]:
+    """Do all pieces, each after those that it needs; yield each with what it gave as soon as it is done.
+
+    Parameters
+    ----------
+    pieces : sequence
+        In an order in which they could be done one after the other; earlier ones come first.
+    needs : callable
+        Pieces that must be done before one; others than ``pieces`` are done already.
+    do : callable
+        Does one; called in threads. The first error ends all: it is raised here once what was begun is done.
+    begin : callable
+        Told, in the thread of the caller, how many pieces are done and which one begins.
+    effort : callable
+        How long a piece takes with one thread, in any unit. One that takes longer than all the others that
+        could be done meanwhile has all threads.
+    """
+    threads = numba.get_num_threads()
+    lanes = min(_LANES, threads) if threads > 1 and _threads_may_meet() else 1
+    waiting = dict.fromkeys(pieces)
+    missing = {piece: {need for need in needs(piece) if need in waiting} for piece in pieces}
+    running: dict[Future[Found], Piece] = {}
+    done = 0
+
+    def work(piece: Piece, share: int) -> Found:
+        numba.set_num_threads(share)
+        return do(piece)
+
+    with ThreadPoolExecutor(lanes) as pool:
+        while waiting or running:
+            ready = list(islice((piece for piece in waiting if not missing[piece]), _SEEN))
+            now = sum(map(effort, [*ready, *running.values()]))
+            for piece in ready[: lanes - len(running)]:
+                begin(done, piece)
+                del waiting[piece]
+                share = threads if effort(piece) > now - effort(piece) else threads // lanes
+                running[pool.submit(work, piece, share)] = piece
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                piece = running.pop(future)
+                found = future.result()
+                done += 1
+                for each in missing.values():
+                    each.discard(piece)
+                yield piece, found
+
+
+def _threads_may_meet() -> bool:
+    """Whether two threads of Python may be in parallel loops at once: not with Numba's own pool."""
+    _touch(np.zeros(2))
+    return numba.threading_layer() in ("omp", "tbb")  # type: ignore[attr-defined]
+
+
+@njit(parallel=True)
+def _touch(values: NDArray[np.float64]) -> None:
+    for i in prange(values.size):
+        values[i] = i
