@@ -6,8 +6,10 @@ each other after every loop. Two stages that have a thread each are.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from itertools import islice
 from typing import TypeVar
 
@@ -56,7 +58,10 @@ def in_lanes(
 
     def work(piece: Piece, share: int) -> Found:
         numba.set_num_threads(share)
-        return do(piece)
+        try:
+            return do(piece)
+        finally:
+            _give_back()
 
     with ThreadPoolExecutor(lanes) as pool:
         while waiting or running:
@@ -74,6 +79,12 @@ def in_lanes(
                 for each in missing.values():
                     each.discard(piece)
                 yield piece, found
+
+
+def _give_back() -> None:
+    """Hand free memory back to the system: the allocator of C keeps a store of it for each thread."""
+    with suppress(OSError, AttributeError, TypeError):  # only glibc has this
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _threads_may_meet() -> bool:
