@@ -8,6 +8,7 @@ compiled code goes to a private folder among the temporary files; where there is
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import re
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import caching
+from numba.core import caching, event
 
 # a thread that waits for the others sleeps: one that spins takes the processor from those it waits for where
 # anything else runs (two processes on two cores were half as fast), and gains nothing where nothing does
@@ -41,10 +42,12 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     of them, and which of these is run depends on what was compiled before. So with fast arithmetic the first
     run, which compiles, would have other last digits than those that find everything in the cache. Exactness
     costs a twentieth of the time. Other threads of Python go on meanwhile.
+
+    Nobody calls these from C, so there is no entry for that: it would be compiled as well.
     """
 
     def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-        dispatcher = numba.njit(nogil=True, **options)(function)
+        dispatcher = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
         if hasattr(dispatcher, "enable_caching"):  # else Numba is switched off
             try:
                 dispatcher._cache = _PackageCache(function)
@@ -62,8 +65,31 @@ def kernel(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
     Counting is an atomic operation for every array that an inlined helper is given, and takes longer than
     what most helpers do. A loop over rows in parallel allocates what they need, and hands each to a kernel.
+    Only compiled code calls it.
     """
-    return njit(_nrt=False, error_model="numpy", **options)
+    return njit(_nrt=False, no_cpython_wrapper=True, error_model="numpy", **options)
+
+
+class _WithoutCollector(event.Listener):
+    """The compiler makes millions of objects that live on: to look for garbage among them takes a tenth of
+    its time."""
+
+    def __init__(self) -> None:
+        self._depth, self._was_on = 0, False  # one thread compiles at a time
+
+    def on_start(self, event: event.Event) -> None:
+        if self._depth == 0:
+            self._was_on = gc.isenabled()
+            gc.disable()
+        self._depth += 1
+
+    def on_end(self, event: event.Event) -> None:
+        self._depth -= 1
+        if self._depth == 0 and self._was_on:
+            gc.enable()
+
+
+event.register("numba:compile", _WithoutCollector())
 
 
 def source_stamp(path: Path) -> str:

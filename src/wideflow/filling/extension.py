@@ -113,4 +113,4 @@ def _behind(
 def _enlarged(values: Floats, shape: tuple[int, ...]) -> Floats:
     rows = np.arange(shape[0]) * values.shape[0] // shape[0]
     columns = np.arange(shape[1]) * values.shape[1] // shape[1]
-    return values[rows][:, columns]
+    return values.take(rows, axis=0).take(columns, axis=1)

@@ -27,8 +27,8 @@ class Level:
     Attributes
     ----------
     pictures : pair of (h, w, 3) float32
-    maps : pair of (Q, h, w, bins) float32
-        What descriptors are read from.
+    maps : pair of (Q, h, w, bins) float32, or None
+        What descriptors are read from, while any are still to be laid.
     descriptors : pair of (h, w, bytes) uint8
         Of each picture as a target.
     sources : list of two (h, w, bytes) uint8, or None
@@ -42,7 +42,7 @@ class Level:
     """
 
     pictures: tuple[Picture, Picture]
-    maps: tuple[NDArray[np.float32], NDArray[np.float32]]
+    maps: tuple[NDArray[np.float32], NDArray[np.float32]] | None
     descriptors: tuple[NDArray[np.uint8], NDArray[np.uint8]]
     sources: list[NDArray[np.uint8] | None]
     geometry: PairGeometry | None
@@ -58,6 +58,7 @@ class Level:
             frames = level_frames(plain.shape[0], plain.shape[1], _epipole(self.geometry, i, config))
             source = np.concatenate([plain, plain[..., :count]], axis=2)
         else:
+            assert self.maps is not None
             frames = slant.frames(_epipole(self.geometry, 1 - i, config))
             source = describe(self.maps[i], frames, pattern, self.noises[i], count)
         weigh(source, self.colours[i], frames, pattern, config.footprint)

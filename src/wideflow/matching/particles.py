@@ -25,7 +25,7 @@ class Direction:
 
     Attributes
     ----------
-    flow, costs, belief, messages
+    flow, costs
         As `pmbp.sweep` takes them.
     transform : ColourTransform
         Source colours to target colours.
@@ -33,8 +33,6 @@ class Direction:
 
     flow: NDArray[np.float32]
     costs: NDArray[np.float32]
-    belief: NDArray[np.float32]
-    messages: NDArray[np.float32]
     transform: ColourTransform
     _colours: tuple[ColourTransform, NDArray[np.uint8]] | None = None
 
@@ -71,15 +69,15 @@ def start_direction(
         search_line(source, target, colours, F, infinity, epipole, flow, costs, weights)
     else:
         flow = _random_particles(level, i, config)
-    belief, messages = np.empty_like(costs), np.zeros((*costs.shape, 4), np.float32)
-    return Direction(flow, costs, belief, messages, transform)
+    return Direction(flow, costs, transform)
 
 
 def enlarged(coarser: NDArray[np.float32], height: int, width: int) -> NDArray[np.float32]:
     """Each value of a coarser level at the pixels that it covers."""
     rows = np.minimum(np.arange(height) // 2, coarser.shape[0] - 1)
     columns = np.minimum(np.arange(width) // 2, coarser.shape[1] - 1)
-    return coarser[rows][:, columns]
+    # not [:, columns]: that would lay out the pixels of a column side by side
+    return coarser.take(rows, axis=0).take(columns, axis=1)
 
 
 def shrunk_start(level: Level, start: Flows, halvings: int, config: MatchConfig) -> Particles:
@@ -93,7 +91,8 @@ def shrunk_start(level: Level, start: Flows, halvings: int, config: MatchConfig)
         chance = np.random.default_rng((config.seed, i))
         around = chance.normal(0, config.step / 4, (height, width, config.particles, 2))
         around[:, :, 0] = 0
-        particles.append((flow[rows][:, columns, None] / size + around).astype(np.float32))
+        start = flow.take(rows, axis=0).take(columns, axis=1)
+        particles.append((start[:, :, None] / size + around).astype(np.float32))
     return particles[0], particles[1]
 
 

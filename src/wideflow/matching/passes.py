@@ -115,6 +115,8 @@ def run_passes(
         coarser = shrunk_start(level, start, halvings, config) if start is not None and done == 1 else None
         one_way = not both and halvings == 0 and matches is not None
         directions = _start_level(level, matches, coarser, config, one_way)
+        if halvings == 0 and done > 0:
+            level = replace(level, maps=None)  # large, and described for the last time
         # where too few matches tell how deep the scene is, those of the search stay, with all their passes
         swept = done == 0 and is_swept(geometry, config) and sweep_planes(level, directions, config)
         voices = Voices(shapes, tuple(proposals), None if matches is None else matches.planes)

@@ -52,8 +52,7 @@ def propagate(
     d = direction
     if fresh:
         pmbp.evaluate(source, target, colours, F, d.flow, d.costs, weights)
-    d.belief[:] = d.costs
-    d.messages[:] = 0
+    belief, messages = d.costs.copy(), np.zeros((*d.costs.shape, 4), np.float32)
     smooth = (np.float32(w_p), np.float32(config.truncation_pairwise))
     for iteration in range(count):
         reach = np.float32(max(chance.step * 0.7**iteration, 0.7))
@@ -67,8 +66,8 @@ def propagate(
                 F,
                 d.flow,
                 d.costs,
-                d.belief,
-                d.messages,
+                belief,
+                messages,
                 parity,
                 steps,
                 far,
