@@ -47,7 +47,7 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """
 
     def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-        dispatcher = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
+        dispatcher: Any = numba.njit(nogil=True, **{"no_cfunc_wrapper": True} | options)(function)
         if hasattr(dispatcher, "enable_caching"):  # else Numba is switched off
             try:
                 dispatcher._cache = _PackageCache(function)
@@ -77,13 +77,13 @@ class _WithoutCollector(event.Listener):
     def __init__(self) -> None:
         self._depth, self._was_on = 0, False  # one thread compiles at a time
 
-    def on_start(self, event: event.Event) -> None:
+    def on_start(self, _: event.Event) -> None:
         if self._depth == 0:
             self._was_on = gc.isenabled()
             gc.disable()
         self._depth += 1
 
-    def on_end(self, event: event.Event) -> None:
+    def on_end(self, _: event.Event) -> None:
         self._depth -= 1
         if self._depth == 0 and self._was_on:
             gc.enable()

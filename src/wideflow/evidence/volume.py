@@ -50,26 +50,31 @@ def _compare(source, targets, H, e, depths, share, cap, scale, volume):
     views = targets.shape[0]
     for y in prange(source.shape[0]):
         place, told = np.empty(views, np.int64), np.empty((2, views), np.float32)
+        far = np.empty((views, 3), np.float64)
         _compare_row(
-            source, targets, H, e, depths, share, cap, scale, volume, np.int64(y), place, told[0], told[1]
-        )
+            source, targets, H, e, depths, share, cap, scale, volume, np.int64(y),
+            far, place, told[0], told[1],
+        )  # fmt: skip
 
 
 @kernel()
-def _compare_row(source, targets, H, e, depths, share, cap, scale, volume, y, place, told, costs):
+def _compare_row(source, targets, H, e, depths, share, cap, scale, volume, y, far, place, told, costs):
+    """A row; ``far`` (views, 3), ``place``, ``told`` and ``costs`` (views,) are room to work in."""
     rows, columns = source.shape[:2]
     views, steps = targets.shape[0], depths.shape[0]
     for x in range(columns):
         for v in range(views):
             place[v] = -1
+            for k in range(3):  # where the view shows the pixel if it is infinitely far away
+                far[v, k] = H[v, k, 0] * x + H[v, k, 1] * y + H[v, k, 2]
         for d in range(steps):
             count = 0
             for v in range(views):
-                w = H[v, 2, 0] * x + H[v, 2, 1] * y + H[v, 2, 2] + depths[d] * e[v, 2]
+                w = far[v, 2] + depths[d] * e[v, 2]
                 if w <= 0:
                     continue
-                tx = (H[v, 0, 0] * x + H[v, 0, 1] * y + H[v, 0, 2] + depths[d] * e[v, 0]) / w
-                ty = (H[v, 1, 0] * x + H[v, 1, 1] * y + H[v, 1, 2] + depths[d] * e[v, 1]) / w
+                tx = (far[v, 0] + depths[d] * e[v, 0]) / w
+                ty = (far[v, 1] + depths[d] * e[v, 1]) / w
                 if tx < 0 or ty < 0 or tx > columns - 1 or ty > rows - 1:
                     continue
                 row, column = int(ty + 0.5), int(tx + 0.5)

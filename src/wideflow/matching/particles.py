@@ -91,8 +91,8 @@ def shrunk_start(level: Level, start: Flows, halvings: int, config: MatchConfig)
         chance = np.random.default_rng((config.seed, i))
         around = chance.normal(0, config.step / 4, (height, width, config.particles, 2))
         around[:, :, 0] = 0
-        start = flow.take(rows, axis=0).take(columns, axis=1)
-        particles.append((start[:, :, None] / size + around).astype(np.float32))
+        here = flow.take(rows, axis=0).take(columns, axis=1)
+        particles.append((here[:, :, None] / size + around).astype(np.float32))
     return particles[0], particles[1]
 
 

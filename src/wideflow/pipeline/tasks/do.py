@@ -34,8 +34,9 @@ from wideflow.storage.work import Work
 from wideflow.video.read import Video
 
 _UNDISTORTERS: dict[str, Undistorter] = {}  # their maps take a while to make
-_GLIMPSES: dict[str, Glimpse] = {}  # with their descriptors, which neighbouring moments share
-_MOST_GLIMPSES = 20
+# of each camera, with their descriptors, which neighbouring moments share: those of one moment, and a few
+_GLIMPSES: tuple[dict[str, Glimpse], dict[str, Glimpse]] = {}, {}
+_MOST_GLIMPSES = 14
 _READING = RLock()  # clips that are open, and what is kept of their frames, are for one thread at a time
 
 
@@ -194,11 +195,12 @@ def _surroundings(plan: Plan, t: int, camera: int) -> Surroundings:
             return _shot(plan, camera, numbers[i], step, "around")
 
         with _READING:
-            if key not in _GLIMPSES:
-                _GLIMPSES[key] = Glimpse(grey(ideal_picture(_lenses(plan)[camera], filmed)), views[i])
-            _GLIMPSES[key] = found = _GLIMPSES.pop(key)  # the newest last
-            while len(_GLIMPSES) > _MOST_GLIMPSES:
-                del _GLIMPSES[next(iter(_GLIMPSES))]
+            kept = _GLIMPSES[camera]
+            if key not in kept:
+                kept[key] = Glimpse(grey(ideal_picture(_lenses(plan)[camera], filmed)), views[i])
+            kept[key] = found = kept.pop(key)  # the newest last
+            while len(kept) > _MOST_GLIMPSES:
+                del kept[next(iter(kept))]
         return found
 
     return Surroundings(views, glimpse)
