@@ -99,8 +99,7 @@ def test_an_error_is_raised_and_nothing_more_is_begun() -> None:
     assert max(begun) < 8
 
 
-def test_numbas_own_pool_is_entered_by_one_thread_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes.numba, "threading_layer", lambda: "workqueue")
+def most_at_once(pixels: int) -> int:
     at_once, most = [0], [0]
 
     def do(piece: int) -> int:
@@ -110,5 +109,16 @@ def test_numbas_own_pool_is_entered_by_one_thread_at_a_time(monkeypatch: pytest.
         at_once[0] -= 1
         return 0
 
-    list(run(do))
-    assert most[0] == 1
+    list(in_lanes(PIECES, before, do, lambda done, piece: None, lambda piece: 1.0, pixels))
+    return most[0]
+
+
+@needs_two
+def test_large_pictures_are_worked_on_one_at_a_time() -> None:
+    assert most_at_once(960 * 540) == 2
+    assert most_at_once(1920 * 1080) == 1
+
+
+def test_numbas_own_pool_is_entered_by_one_thread_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes.numba, "threading_layer", lambda: "workqueue")
+    assert most_at_once(0) == 1

@@ -19,10 +19,12 @@ from numba import prange
 from numpy.typing import NDArray
 
 from wideflow.compiled import njit
+from wideflow.types import Camera
 
 Piece = TypeVar("Piece", bound=Hashable)
 Found = TypeVar("Found")
 _LANES = 2  # memory grows with each
+_LARGE = 1_000_000  # pixels of a picture above which two stages at once would take more than a few gigabytes
 _SEEN = 8  # pieces that could be done next, of which to think
 
 
@@ -32,6 +34,7 @@ def in_lanes(
     do: Callable[[Piece], Found],
     begin: Callable[[int, Piece], None],
     effort: Callable[[Piece], float],
+    pixels: int = 0,
 ) -> Iterator[tuple[Piece, Found]]:
     """Do all pieces, each after those that it needs; yield each with what it gave as soon as it is done.
 
@@ -48,9 +51,12 @@ def in_lanes(
     effort : callable
         How long a piece takes with one thread, in any unit. One that takes longer than all the others that
         could be done meanwhile has all threads.
+    pixels : int
+        Of the largest picture that pieces work on: large ones are worked on one at a time.
     """
     threads = numba.get_num_threads()
-    lanes = min(_LANES, threads) if threads > 1 and _threads_may_meet() else 1
+    several = threads > 1 and pixels <= _LARGE and _threads_may_meet()
+    lanes = min(_LANES, threads) if several else 1
     waiting = dict.fromkeys(pieces)
     missing = {piece: {need for need in needs(piece) if need in waiting} for piece in pieces}
     running: dict[Future[Found], Piece] = {}
@@ -79,6 +85,11 @@ def in_lanes(
                 for each in missing.values():
                     each.discard(piece)
                 yield piece, found
+
+
+def largest(cameras: Iterable[Camera]) -> int:
+    """Pixels of the largest picture that these cameras take."""
+    return max(camera.width * camera.height for camera in cameras)
 
 
 def _give_back() -> None:

@@ -14,7 +14,7 @@ from wideflow.config import Config
 from wideflow.errors import InputError
 from wideflow.geometry.picture import checked_picture
 from wideflow.geometry.undistorter import Undistorter
-from wideflow.pipeline.lanes import in_lanes
+from wideflow.pipeline.lanes import in_lanes, largest
 from wideflow.pipeline.step.flows import Shot
 from wideflow.pipeline.step.order import SOURCES, given_as, giver, kept_before, kept_order
 from wideflow.pipeline.step.over_time import Surroundings
@@ -186,6 +186,7 @@ class StagesInMemory:
             lambda piece: self.get(piece[0].name, piece[1]),
             begin,
             lambda piece: piece[0].effort,
+            largest(self.rig.cameras),
         ):
             pass
         progress(len(order), len(order), "done")

@@ -12,7 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 from wideflow.errors import InputError, MissingExtraError
-from wideflow.pipeline.lanes import in_lanes
+from wideflow.pipeline.lanes import in_lanes, largest
 from wideflow.pipeline.step.order import STAGE
 from wideflow.pipeline.tasks.do import do_task
 from wideflow.pipeline.tasks.plan import Plan, Task
@@ -32,7 +32,8 @@ def run_here(plan: Plan, tasks: Sequence[Task], progress: Progress, done: Done) 
     def begin(number: int, task: Task) -> None:
         progress(number, len(tasks), clock.text(task, plan))
 
-    for task, note in in_lanes(tasks, plan.needs, partial(do_task, plan), begin, _effort):
+    size = largest(plan.rig.cameras)
+    for task, note in in_lanes(tasks, plan.needs, partial(do_task, plan), begin, _effort, size):
         clock.add(task)
         done(task, note)
     progress(len(tasks), len(tasks), "done")
