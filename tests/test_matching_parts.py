@@ -17,6 +17,7 @@ from wideflow.matching import pmbp
 from wideflow.matching.colour import ColourTransform, fit_colour_transform, in_one_light
 from wideflow.matching.cost import IMPOSSIBLE, byte_weights, sampson, unary
 from wideflow.matching.level import build_level, colour_bytes
+from wideflow.matching.particles import enlarged
 from wideflow.matching.slant import Slant, fit_slant, level_frames
 
 PATTERN = Pattern(radius=5.0, rings=2, angles=8)
@@ -347,3 +348,11 @@ def test_messages_lower_the_energy_more_than_plain_sweeps() -> None:
 def striped(height: int, width: int) -> np.ndarray:
     grey = 0.5 + 0.4 * np.sin(np.arange(width, dtype=np.float32))
     return np.broadcast_to(grey[None, :, None], (height, width, 3)).copy()
+
+
+def test_a_level_that_is_enlarged_keeps_the_pixels_of_a_row_side_by_side() -> None:
+    coarser = np.arange(4 * 5 * 3 * 2, dtype=np.float32).reshape(4, 5, 3, 2)
+    larger = enlarged(coarser, 7, 9)
+    assert larger.flags.c_contiguous  # kernels walk along rows
+    y, x = np.mgrid[:7, :9]
+    np.testing.assert_array_equal(larger, coarser[y // 2, x // 2])

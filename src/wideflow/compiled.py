@@ -47,6 +47,7 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """
 
     def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+        # in a dictionary: Numba takes the option, its types do not know it
         dispatcher: Any = numba.njit(nogil=True, **{"no_cfunc_wrapper": True} | options)(function)
         if hasattr(dispatcher, "enable_caching"):  # else Numba is switched off
             try:

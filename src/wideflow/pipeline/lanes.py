@@ -24,7 +24,7 @@ from wideflow.types import Camera
 Piece = TypeVar("Piece", bound=Hashable)
 Found = TypeVar("Found")
 _LANES = 2  # memory grows with each
-_LARGE = 1_000_000  # pixels of a picture above which two stages at once would take more than a few gigabytes
+_LARGE = 1_000_000  # pixels of a picture above which memory counts for more than time
 _SEEN = 8  # pieces that could be done next, of which to think
 
 

@@ -34,9 +34,9 @@ from wideflow.storage.work import Work
 from wideflow.video.read import Video
 
 _UNDISTORTERS: dict[str, Undistorter] = {}  # their maps take a while to make
-# of each camera, with their descriptors, which neighbouring moments share: those of one moment, and a few
+# of each camera, with their descriptors, which neighbouring moments share
 _GLIMPSES: tuple[dict[str, Glimpse], dict[str, Glimpse]] = {}, {}
-_MOST_GLIMPSES = 14
+_MORE_GLIMPSES = 4  # than one moment looks at
 _READING = RLock()  # clips that are open, and what is kept of their frames, are for one thread at a time
 
 
@@ -199,7 +199,7 @@ def _surroundings(plan: Plan, t: int, camera: int) -> Surroundings:
             if key not in kept:
                 kept[key] = Glimpse(grey(ideal_picture(_lenses(plan)[camera], filmed)), views[i])
             kept[key] = found = kept.pop(key)  # the newest last
-            while len(kept) > _MOST_GLIMPSES:
+            while len(kept) > plan.config.evidence.views + _MORE_GLIMPSES:
                 del kept[next(iter(kept))]
         return found
 
