@@ -38,11 +38,12 @@ def weighted_distance(a, y, x, b, ty, tx, cap):
     `SAME` is the weight of one that counts as in `daisy_distance`: the sum is so many times larger.
     """
     n = b.shape[2] // BINS
+    behind = np.uint64(BINS) * np.uint64(n)  # cannot be negative, else weights are looked up one by one
     total = np.int32(0)
     for h in range(n):
         s = np.int32(0)
         for k in range(BINS):
             d = np.int32(np.int32(a[y, x, k * n + h]) - np.int32(b[ty, tx, k * n + h]))
             s = np.int32(s + np.int32(d * d))
-        total = np.int32(total + np.int32(min(s, cap) * np.int32(a[y, x, BINS * n + h])))
+        total = np.int32(total + np.int32(min(s, cap) * np.int32(a[y, x, behind + np.uint64(h)])))
     return total
