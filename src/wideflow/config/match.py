@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wideflow.config.setting import Stage, setting
 from wideflow.errors import ConfigError
@@ -22,6 +22,9 @@ class LevelPasses(Stage):
         minimum=0,
     )
     tries: int = setting(2, "random steps that a pixel takes in each iteration", minimum=0, maximum=64)
+    far: bool = setting(
+        True, "in the first iteration of a level, also take candidates from a few pixels away"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -33,7 +36,9 @@ class LevelPasses(Stage):
 
     def then(self, others: LevelPasses) -> LevelPasses:
         """These passes and then others, with the random steps of these."""
-        return LevelPasses(self.iterations + others.iterations, self.pairwise + others.pairwise, self.tries)
+        return replace(
+            self, iterations=self.iterations + others.iterations, pairwise=self.pairwise + others.pairwise
+        )
 
 
 @dataclass(frozen=True)
@@ -44,9 +49,9 @@ class PassesConfig(Stage):
     swept: LevelPasses = setting(
         LevelPasses((1,), (0.3,), 2), "on the coarsest level where the first candidates are planes"
     )
-    middle: LevelPasses = setting(LevelPasses((1, 1, 1), (0.0, 0.1, 0.3), 6), "on the levels between")
+    middle: LevelPasses = setting(LevelPasses((1, 1), (0.0, 0.3), 6), "on the levels between")
     final: LevelPasses = setting(
-        LevelPasses((1, 1), (0.0, 0.3), 2), "on the last level, that of the pictures"
+        LevelPasses((1, 1), (0.0, 0.3), 1, far=False), "on the last level, that of the pictures"
     )
     full_size: bool = setting(
         True, "match at the size of the pictures; else the level before is the last, and polish does the rest"

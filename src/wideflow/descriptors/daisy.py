@@ -99,14 +99,12 @@ def gradient_maps(grey: NDArray[np.float32], pattern: Pattern) -> NDArray[np.flo
     gx = cv2.Scharr(smooth, cv2.CV_32F, 1, 0, scale=1 / 32)
     gy = cv2.Scharr(smooth, cv2.CV_32F, 0, 1, scale=1 / 32)
     maps = np.empty((pattern.rings, *grey.shape, BINS), np.float32)
-    for k in range(BINS):
-        angle = 2 * math.pi * k / BINS
-        layer = cv2.max(gx * math.cos(angle) + gy * math.sin(angle), 0)
-        done = 0.0
-        for ring, blur in enumerate(pattern.blurs):
-            layer = cv2.GaussianBlur(layer, (0, 0), math.sqrt(blur**2 - done**2))
-            maps[ring, ..., k] = layer
-            done = blur
+    angles = [2 * math.pi * k / BINS for k in range(BINS)]
+    layers = cv2.merge([cv2.max(gx * math.cos(angle) + gy * math.sin(angle), 0) for angle in angles])
+    done = 0.0
+    for ring, blur in enumerate(pattern.blurs):
+        layers = cv2.GaussianBlur(layers, (0, 0), math.sqrt(blur**2 - done**2), maps[ring])
+        done = blur
     return maps
 
 

@@ -17,6 +17,7 @@ from wideflow.geometry import transfer
 
 _UNSEEN = np.float32(0.6)  # cost of a depth at which no other picture shows the pixel
 _FULL = np.float32(255**2)  # square norm of a histogram
+_HIDDEN = np.int32(2**24)  # cost in a view that does not show the pixel: above that of any that does
 
 
 def cost_volume(
@@ -40,58 +41,75 @@ def cost_volume(
     cap = np.int32(config.descriptor_cap * _FULL)
     volume = np.empty((*shape, len(depths)), np.float32)
     _compare(
-        source, targets, H, e, depths, config.best_share, cap, np.float32(1 / (cap * histograms)), volume
+        source, targets, H, e, depths.astype(np.float32), config.best_share, cap, np.float32(1 / (cap * histograms)), volume
     )
     return volume
 
 
 @njit(parallel=True)
 def _compare(source, targets, H, e, depths, share, cap, scale, volume):
-    views = targets.shape[0]
+    views, steps = targets.shape[0], depths.shape[0]
+    counted = np.empty(views + 1, np.int32)  # of so many that show a point, how many count
+    for shown in range(views + 1):
+        counted[shown] = max(1, math.ceil(shown * share))
     for y in prange(source.shape[0]):
-        place, told = np.empty(views, np.int64), np.empty((2, views), np.float32)
-        far = np.empty((views, 3), np.float64)
         _compare_row(
-            source, targets, H, e, depths, share, cap, scale, volume, np.int64(y),
-            far, place, told[0], told[1],
+            source, targets, H, e, depths, counted, cap, scale, volume, np.int64(y),
+            np.empty(steps, np.int32), np.empty((views, steps), np.int32), np.empty((2, steps), np.int32),
         )  # fmt: skip
 
 
 @kernel()
-def _compare_row(source, targets, H, e, depths, share, cap, scale, volume, y, far, place, told, costs):
-    """A row; ``far`` (views, 3), ``place``, ``told`` and ``costs`` (views,) are room to work in."""
+def _compare_row(source, targets, H, e, depths, counted, cap, scale, volume, y, place, costs, counts):
+    """A row; ``place`` (D,), ``costs`` (views, D) and ``counts`` (2, D) are room to work in.
+
+    All depths of a pixel side by side: its places in each view, what they cost, and the cheapest views.
+    """
     rows, columns = source.shape[:2]
     views, steps = targets.shape[0], depths.shape[0]
+    shown, best = counts[0], counts[1]
+    right, bottom = np.float32(columns - 1), np.float32(rows - 1)
+    half = np.float32(0.5)
     for x in range(columns):
-        for v in range(views):
-            place[v] = -1
-            for k in range(3):  # where the view shows the pixel if it is infinitely far away
-                far[v, k] = H[v, k, 0] * x + H[v, k, 1] * y + H[v, k, 2]
         for d in range(steps):
-            count = 0
-            for v in range(views):
-                w = far[v, 2] + depths[d] * e[v, 2]
-                if w <= 0:
-                    continue
-                tx = (far[v, 0] + depths[d] * e[v, 0]) / w
-                ty = (far[v, 1] + depths[d] * e[v, 1]) / w
-                if tx < 0 or ty < 0 or tx > columns - 1 or ty > rows - 1:
-                    continue
-                row, column = int(ty + 0.5), int(tx + 0.5)
-                if place[v] != row * columns + column:  # a near view stays at a pixel for several steps
-                    place[v] = row * columns + column
-                    told[v] = daisy_distance(source, y, x, targets[v], row, column, cap)
-                cost, i = told[v], count
-                while i > 0 and costs[i - 1] > cost:
-                    costs[i] = costs[i - 1]
-                    i -= 1
-                costs[i] = cost
-                count += 1
-            if count == 0:
-                volume[y, x, d] = _UNSEEN
-                continue
-            best = max(1, math.ceil(count * share))
-            total = np.float32(0)
-            for i in range(best):
-                total += costs[i]
-            volume[y, x, d] = scale * total / best
+            shown[d] = 0
+        for v in range(views):
+            # where the view shows the pixel if it is infinitely far away, and how it moves as it comes near
+            far_x = np.float32(H[v, 0, 0] * x + H[v, 0, 1] * y + H[v, 0, 2])
+            far_y = np.float32(H[v, 1, 0] * x + H[v, 1, 1] * y + H[v, 1, 2])
+            far_z = np.float32(H[v, 2, 0] * x + H[v, 2, 1] * y + H[v, 2, 2])
+            near_x, near_y, near_z = np.float32(e[v, 0]), np.float32(e[v, 1]), np.float32(e[v, 2])
+            for d in range(steps):
+                w = np.float32(1) / (far_z + depths[d] * near_z)
+                tx, ty = (far_x + depths[d] * near_x) * w, (far_y + depths[d] * near_y) * w
+                seen = (w > 0) & (tx >= 0) & (ty >= 0) & (tx <= right) & (ty <= bottom)
+                place[d] = np.int32(ty + half) * np.int32(columns) + np.int32(tx + half) if seen else np.int32(-1)
+                shown[d] += np.int32(seen)
+            last, told = np.int32(-1), _HIDDEN
+            line = costs[v]
+            target = targets[v]
+            for d in range(steps):
+                if place[d] != last:  # a near view stays at a pixel for several steps
+                    last = place[d]
+                    told = _HIDDEN
+                    if last >= 0:
+                        told = daisy_distance(source, y, x, target, last // columns, last % columns, cap)
+                line[d] = told
+        for d in range(steps):
+            best[d] = counted[shown[d]]
+        most = counted[views]
+        for i in range(most):  # the cheapest first, as far as they count
+            for v in range(views - 1, i, -1):
+                one, two = costs[v - 1], costs[v]
+                for d in range(steps):
+                    low, high = min(one[d], two[d]), max(one[d], two[d])
+                    one[d], two[d] = low, high
+        out = volume[y, x]
+        for d in range(steps):
+            place[d] = 0
+        for i in range(most):
+            line = costs[i]
+            for d in range(steps):
+                place[d] += line[d] if i < best[d] else np.int32(0)
+        for d in range(steps):
+            out[d] = scale * np.float32(place[d]) / np.float32(best[d]) if shown[d] > 0 else _UNSEEN

@@ -49,9 +49,17 @@ class Direction:
 
 
 def start_direction(
-    level: Level, i: int, coarser: NDArray[np.float32] | None, transform: ColourTransform, config: MatchConfig
+    level: Level,
+    i: int,
+    coarser: NDArray[np.float32] | None,
+    transform: ColourTransform,
+    config: MatchConfig,
+    every: int = 1,
 ) -> Direction:
-    """First particles of a level: those of the coarser one, or a search."""
+    """First particles of a level: those of the coarser one, or a search.
+
+    Along epipolar lines, ``every`` so many-th row and column may be enough: the pixels between take theirs.
+    """
     height, width = level.pictures[i].shape[:2]
     K = config.particles
     costs = np.empty((height, width, K), np.float32)
@@ -66,7 +74,10 @@ def start_direction(
         weights = byte_weights(1, config.descriptor_cap, 0, 0)
         epipole = geometry.epipoles[1]
         F = np.ascontiguousarray(geometry.F, np.float32)
-        search_line(source, target, colours, F, infinity, epipole, flow, costs, weights)
+        search_line(source, target, colours, F, infinity, epipole, flow, costs, weights, every)
+        if every > 1:
+            rows, columns = (np.arange(side) // every * every for side in (height, width))
+            flow = flow.take(rows, axis=0).take(columns, axis=1)
     else:
         flow = _random_particles(level, i, config)
     return Direction(flow, costs, transform)

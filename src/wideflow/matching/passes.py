@@ -32,6 +32,8 @@ from wideflow.matching.slant import Slant
 from wideflow.matching.sweep import is_swept, sweep_planes
 from wideflow.progress import Progress, silent
 
+_THIN = 3  # px of the coarsest level: of rows and columns that tell a sweep how deep the scene is
+
 
 @dataclass(frozen=True, eq=False)
 class Matches:
@@ -114,11 +116,15 @@ def run_passes(
         level = build_level(pictures, geometry, halvings, config)
         coarser = shrunk_start(level, start, halvings, config) if start is not None and done == 1 else None
         one_way = not both and halvings == 0 and matches is not None
-        directions = _start_level(level, matches, coarser, config, one_way)
+        to_sweep = done == 0 and is_swept(geometry, config)
+        every = _THIN if to_sweep else 1
+        directions = _start_level(level, matches, coarser, config, one_way, every)
         if halvings == 0 and done > 0:
             level = replace(level, maps=None)  # large, and described for the last time
-        # where too few matches tell how deep the scene is, those of the search stay, with all their passes
-        swept = done == 0 and is_swept(geometry, config) and sweep_planes(level, directions, config)
+        swept = to_sweep and sweep_planes(level, directions, config)
+        if to_sweep and not swept:
+            # too few matches tell how deep the scene is: those of a search stay, with all their passes
+            directions = _start_level(level, matches, coarser, config, one_way)
         voices = Voices(shapes, tuple(proposals), None if matches is None else matches.planes)
         offer(level, directions, voices, passes, config)
         schedule = _schedule(passes, swept, done == 0, halvings == 0)
@@ -140,7 +146,12 @@ def _schedule(passes: PassesConfig, swept: bool, coarsest: bool, last: bool) -> 
 
 
 def _start_level(
-    level: Level, before: Matches | None, warm: Particles | None, config: MatchConfig, one_way: bool
+    level: Level,
+    before: Matches | None,
+    warm: Particles | None,
+    config: MatchConfig,
+    one_way: bool,
+    every: int = 1,
 ) -> tuple[Direction, ...]:
     """First particles of both directions: of the level before, of a warm start, or of a search."""
     coarser = before.particles if before is not None else warm
@@ -153,7 +164,7 @@ def _start_level(
         larger = None if slants is None else slants[i].enlarged(*level.pictures[i].shape[:2])
         level.lay(i, larger, config)
         particles = None if coarser is None else coarser[i]
-        directions.append(start_direction(level, i, particles, transforms[i], config))
+        directions.append(start_direction(level, i, particles, transforms[i], config, every))
     return tuple(directions)
 
 
@@ -176,7 +187,7 @@ def _run_level(
         for i, direction in enumerate(directions):
             seed = config.seed * 1_000_003 + level.pictures[0].shape[0] * 10_007 + number * 101 + i * 53
             fresh = coarsest or number == 0  # else the last pass left true costs
-            chance = Chance(seed, step, schedule.tries)
+            chance = Chance(seed, step, schedule.tries, schedule.far)
             propagate(level, i, direction, count, w_p, chance, fresh, passes, config)
         step *= 0.7**count
         ended = number + 1 == len(schedule.iterations)

@@ -10,28 +10,30 @@ from wideflow.matching.cost import IMPOSSIBLE, unary
 
 
 @njit(parallel=True)
-def search_line(source, target, colours, F, infinity, epipole, flow, costs, weights):
+def search_line(source, target, colours, F, infinity, epipole, flow, costs, weights, every):
     """Try every whole step on the epipolar line of every pixel; the K best local minima become its particles.
 
     ``infinity`` (3, 3) is the homography of the plane at infinity and ``epipole`` (3,) the oriented epipole
     of the target: only the half line of points in front of both cameras is walked. A zero ``infinity``
-    stands for unknown cameras: then the whole line is.
+    stands for unknown cameras: then the whole line is. Of rows and columns, every so many-th is searched.
     """
     longest = max(target.shape[0], target.shape[1])
-    for y in prange(costs.shape[0]):
+    for i in prange((costs.shape[0] + every - 1) // every):
         room = np.empty((3, longest), np.float32)
         _search_row(
             source, target, colours[0], colours[1], F, infinity, epipole, flow, costs, weights,
-            np.int64(y), room[0], room[1], room[2],
+            np.int64(i) * every, every, room[0], room[1], room[2],
         )  # fmt: skip
 
 
 @kernel()
-def _search_row(source, target, colour, colours, F, infinity, epipole, flow, costs, weights, y, cost, px, py):
+def _search_row(
+    source, target, colour, colours, F, infinity, epipole, flow, costs, weights, y, every, cost, px, py
+):
     columns, K = costs.shape[1], costs.shape[2]
     height, width = target.shape[:2]
     calibrated = infinity[2, 2] != 0
-    for x in range(columns):
+    for x in range(0, columns, every):
         a = F[0, 0] * x + F[0, 1] * y + F[0, 2]
         b = F[1, 0] * x + F[1, 1] * y + F[1, 2]
         c = F[2, 0] * x + F[2, 1] * y + F[2, 2]
