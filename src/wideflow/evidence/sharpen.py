@@ -12,7 +12,7 @@ import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import kernel, njit
 from wideflow.config import EvidenceConfig
 from wideflow.evidence.glimpse import Floats, Glimpse
 from wideflow.geometry import transfer
@@ -93,32 +93,49 @@ def _drawn(
 
 @njit(parallel=True)
 def _draw(picture, other, H, e, inverse, out):
-    rows, columns = inverse.shape
-    height, width = other.shape
-    for y in prange(rows):
-        for x in range(columns):
-            out[:, y, x] = 0
-            depth = inverse[y, x]
-            w = H[2, 0] * x + H[2, 1] * y + H[2, 2] + depth * e[2]
-            if w <= 0:
-                continue
-            tx = (H[0, 0] * x + H[0, 1] * y + H[0, 2] + depth * e[0]) / w
-            ty = (H[1, 0] * x + H[1, 1] * y + H[1, 2] + depth * e[1]) / w
-            if not (0 <= tx < width - 1 and 0 <= ty < height - 1):
-                continue
-            ix, iy = int(tx), int(ty)
-            fx, fy = np.float32(tx - ix), np.float32(ty - iy)
-            a, b = other[iy, ix], other[iy, ix + 1]
-            c, d = other[iy + 1, ix], other[iy + 1, ix + 1]
-            value = (a + fx * (b - a)) * (1 - fy) + (c + fx * (d - c)) * fy
-            along_x = (b - a) * (1 - fy) + (d - c) * fy
-            along_y = (c - a) * (1 - fx) + (d - b) * fx
-            slope = np.float32(along_x * (e[0] - tx * e[2]) / w + along_y * (e[1] - ty * e[2]) / w)
-            difference = picture[y, x] - value
-            out[0, y, x] = min(difference * difference, _MOST)
-            out[1, y, x] = difference * slope
-            out[2, y, x] = slope * slope
-            out[3, y, x] = 1
+    for y in prange(inverse.shape[0]):
+        places = np.empty((5, inverse.shape[1]), np.float32)
+        _draw_row(picture, other, H, e, inverse, out, np.int64(y), places)
+
+
+@kernel()
+def _draw_row(picture, other, H, e, inverse, out, y, places):
+    """A row; ``places`` (5, W): where each pixel lies, whether it is seen, and how it moves with depth."""
+    columns = inverse.shape[1]
+    depths, own = inverse[y], picture[y]
+    misfit, mixed, square, shown = out[0, y], out[1, y], out[2, y], out[3, y]
+    right, bottom = np.float32(other.shape[1] - 1), np.float32(other.shape[0] - 1)
+    place_x, place_y, seen, move_x, move_y = places[0], places[1], places[2], places[3], places[4]
+    ex, ey, ez = np.float32(e[0]), np.float32(e[1]), np.float32(e[2])
+    start_x, start_y, start_z = H[0, 1] * y + H[0, 2], H[1, 1] * y + H[1, 2], H[2, 1] * y + H[2, 2]
+    for x in range(columns):  # in vector registers: nothing here looks into a picture
+        depth = depths[x]
+        w = np.float32(H[2, 0] * x + start_z) + depth * ez
+        scale = np.float32(1) / w
+        tx = (np.float32(H[0, 0] * x + start_x) + depth * ex) * scale
+        ty = (np.float32(H[1, 0] * x + start_y) + depth * ey) * scale
+        inside = (w > 0) & (tx >= 0) & (tx < right) & (ty >= 0) & (ty < bottom)
+        seen[x] = np.float32(inside)
+        place_x[x], place_y[x] = tx if inside else np.float32(0), ty if inside else np.float32(0)
+        move_x[x], move_y[x] = (ex - tx * ez) * scale, (ey - ty * ez) * scale
+    one = np.float32(1)
+    for x in range(columns):
+        if seen[x] == 0:
+            misfit[x], mixed[x], square[x], shown[x] = 0, 0, 0, 0
+            continue
+        ix, iy = np.uint32(place_x[x]), np.uint32(place_y[x])
+        fx, fy = place_x[x] - np.float32(ix), place_y[x] - np.float32(iy)
+        a, b = other[iy, ix], other[iy, ix + np.uint32(1)]
+        c, d = other[iy + np.uint32(1), ix], other[iy + np.uint32(1), ix + np.uint32(1)]
+        value = (a + fx * (b - a)) * (one - fy) + (c + fx * (d - c)) * fy
+        along_x = (b - a) * (one - fy) + (d - c) * fy
+        along_y = (c - a) * (one - fx) + (d - b) * fx
+        slope = along_x * move_x[x] + along_y * move_y[x]
+        difference = own[x] - value
+        misfit[x] = min(difference * difference, _MOST)
+        mixed[x] = difference * slope
+        square[x] = slope * slope
+        shown[x] = one
 
 
 def _joined(sums: Floats) -> tuple[Floats, Floats, Floats]:
@@ -131,25 +148,37 @@ def _joined(sums: Floats) -> tuple[Floats, Floats, Floats]:
 
 @njit(parallel=True)
 def _join(sums, out):
-    views, _, rows, columns = sums.shape
-    for y in prange(rows):
-        ranked = np.empty(views, np.float32)
+    views, columns = sums.shape[0], sums.shape[3]
+    for y in prange(sums.shape[2]):
+        _join_row(sums, out, np.int64(y), np.empty((views, columns), np.float32))
+
+
+@kernel()
+def _join_row(sums, out, y, ranked):
+    """All pixels of a row side by side; ``ranked`` (V, W) is room to work in."""
+    views, columns = ranked.shape
+    for v in range(views):
+        unlike, one = sums[v, 0, y], ranked[v]
         for x in range(columns):
-            for v in range(views):  # a few numbers, faster in order than by a call
-                i = v
-                while i > 0 and ranked[i - 1] > sums[v, 0, y, x]:
-                    ranked[i] = ranked[i - 1]
-                    i -= 1
-                ranked[i] = sums[v, 0, y, x]
-            usual = ranked[views // 3] + _ALIKE
-            weights, shift, information, misfit = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
-            for v in range(views):
-                unlike = sums[v, 0, y, x]
-                ratio = unlike / usual
-                weight = 1 / ((1 + ratio * ratio) * (1 + unlike / _UNLIKE))
-                weights += weight
-                misfit += weight * unlike
-                shift += weight * sums[v, 1, y, x]
-                information += weight * sums[v, 2, y, x]
-            out[0, y, x], out[1, y, x] = shift, information
-            out[2, y, x] = misfit / max(weights, np.float32(1e-6))
+            one[x] = unlike[x]
+    usual = ranked[views // 3]
+    for i in range(views // 3 + 1):  # the least of those that are left comes down to place i
+        for v in range(views - 1, i, -1):
+            one, two = ranked[v - 1], ranked[v]
+            for x in range(columns):
+                one[x], two[x] = min(one[x], two[x]), max(one[x], two[x])
+    shift, information, misfit, weights = out[0, y], out[1, y], out[2, y], ranked[0]
+    for x in range(columns):
+        shift[x], information[x], misfit[x] = 0, 0, 0
+    for v in range(views):
+        unlike, mixed, slope = sums[v, 0, y], sums[v, 1, y], sums[v, 2, y]
+        for x in range(columns):
+            ratio = unlike[x] / (usual[x] + _ALIKE)
+            weight = 1 / ((1 + ratio * ratio) * (1 + unlike[x] / _UNLIKE))
+            total = weight if v == 0 else weights[x] + weight
+            weights[x] = total
+            misfit[x] += weight * unlike[x]
+            shift[x] += weight * mixed[x]
+            information[x] += weight * slope[x]
+    for x in range(columns):
+        misfit[x] = misfit[x] / max(weights[x], np.float32(1e-6))

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import cv2
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import kernel, njit
 from wideflow.geometry import relative_pose
 from wideflow.types import View
 
@@ -20,9 +18,9 @@ Floats = NDArray[np.float32]
 _MOVING = 0.3  # chance of moving from which a pixel keeps its own depth, and tells others nothing
 _FEWEST = 2  # other moments: of two that differ nobody can tell which is right
 _SURFACE = 0.05  # share of depth within which four neighbours are one surface, and may be interpolated
-_SAME = 0.03  # share of depth about which moments agree
+_SAME = np.float32(0.03)  # share of depth about which moments agree
 ALIKE, _WINDOW = 20, 5  # of 255, by which the colour of a point may change over time; px that are averaged
-_DOUBTFUL = 0.02  # weight of a depth that nothing speaks for
+_DOUBTFUL = np.float32(0.02)  # weight of a depth that nothing speaks for
 _ROUNDS = 3  # of the mean of those that agree
 
 
@@ -91,93 +89,125 @@ def smooth(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 @njit(parallel=True)
-def _agree(
-    depth: NDArray[Any],
-    confidence: NDArray[Any],
-    moving: NDArray[Any],
-    picture: NDArray[Any],
-    inverse: NDArray[Any],
-    confidences: NDArray[Any],
-    movings: NDArray[Any],
-    pictures: NDArray[Any],
-    ways: NDArray[Any],
-    steady: NDArray[Any],
-) -> None:
+def _agree(depth, confidence, moving, picture, inverse, confidences, movings, pictures, ways, steady):
     count, height, width = inverse.shape
     for y in numba.prange(height):
-        claims, weights = np.empty(count + 1), np.empty(count + 1)  # logarithms of claimed over own depth
+        claims, weights = np.empty((count + 1, width), np.float32), np.empty((count + 1, width), np.float32)
+        _agree_row(
+            depth, confidence, moving, picture, inverse, confidences, movings, pictures, ways, steady,
+            np.int64(y), claims, weights, np.empty((4, width), np.float32),
+        )  # fmt: skip
+
+
+@kernel()
+def _agree_row(
+    depth, confidence, moving, picture, inverse, confidences, movings, pictures, ways, steady,
+    y, claims, weights, room,
+):  # fmt: skip
+    """A row; ``claims`` and ``weights`` (N, W) and ``room`` (4, W) are room to work in.
+
+    A claim is a depth over the pixel's own; where a moment claims nothing, its weight is 0.
+    """
+    count, height, width = inverse.shape
+    one = np.float32(1)
+    own, sure = claims[0], weights[0]
+    for x in range(width):
+        own[x], sure[x] = one, _DOUBTFUL + confidence[y, x]
+    for i in range(count):
+        way, claim, weight = ways[i], claims[i + 1], weights[i + 1]
+        surface, moved, known, shown = inverse[i], movings[i], confidences[i], pictures[i]
         for x in range(width):
+            claim[x], weight[x] = one, 0
             z = depth[y, x]
             if not (z > 0 and moving[y, x] < _MOVING):
                 continue
-            claims[0], weights[0] = 0.0, _DOUBTFUL + confidence[y, x]
-            known = 1
-            for i in range(count):
-                way = ways[i]
-                there_z = (way[2, 0] * x + way[2, 1] * y + way[2, 2]) * z + way[2, 3]
-                if not there_z > 0:
-                    continue
-                u = ((way[0, 0] * x + way[0, 1] * y + way[0, 2]) * z + way[0, 3]) / there_z
-                v = ((way[1, 0] * x + way[1, 1] * y + way[1, 2]) * z + way[1, 3]) / there_z
-                if not (0 <= u < width - 1 and 0 <= v < height - 1):
-                    continue
-                near_x, near_y = int(u + 0.5), int(v + 0.5)
-                if movings[i, near_y, near_x] >= _MOVING:
-                    continue
-                if _difference(picture[y, x], pictures[i, near_y, near_x]) > ALIKE:
-                    continue
-                claim = _on_surface(inverse[i], u, v)
-                if claim > 0:
-                    claims[known] = -math.log(claim * there_z)
-                    weights[known] = _DOUBTFUL + confidences[i, near_y, near_x]
-                    known += 1
-            if known > 1:
-                steady[y, x] = z * math.exp(_consensus(claims[:known], weights[:known]))
+            there_z = (way[2, 0] * x + way[2, 1] * y + way[2, 2]) * z + way[2, 3]
+            if not there_z > 0:
+                continue
+            u = ((way[0, 0] * x + way[0, 1] * y + way[0, 2]) * z + way[0, 3]) / there_z
+            v = ((way[1, 0] * x + way[1, 1] * y + way[1, 2]) * z + way[1, 3]) / there_z
+            if not (0 <= u < width - 1 and 0 <= v < height - 1):
+                continue
+            near_x, near_y = np.uint32(u + 0.5), np.uint32(v + 0.5)
+            if moved[near_y, near_x] >= _MOVING:
+                continue
+            if _difference(picture, y, x, shown, near_y, near_x) > ALIKE:
+                continue
+            there = _on_surface(surface, u, v)
+            if there > 0:
+                claim[x] = one / np.float32(there * there_z)
+                weight[x] = _DOUBTFUL + known[near_y, near_x]
+    _join_claims(claims, weights, room)
+    agreed = room[0]
+    for x in range(width):
+        z = depth[y, x]
+        if z > 0 and moving[y, x] < _MOVING:
+            steady[y, x] = z * agreed[x]
 
 
-@njit()
-def _difference(one: NDArray[Any], other: NDArray[Any]) -> float:
+@kernel()
+def _join_claims(claims, weights, room):
+    """The weighted median of what is claimed of each pixel, then the mean of what lies near it: room[0].
+
+    All pixels of a row side by side.
+    """
+    count, width = claims.shape
+    one, half = np.float32(1), np.float32(0.5)
+    for last in range(count - 1, 0, -1):  # into order
+        for k in range(last):
+            low, high, of_low, of_high = claims[k], claims[k + 1], weights[k], weights[k + 1]
+            for x in range(width):
+                ordered = low[x] <= high[x]
+                first, second, of_first, of_second = low[x], high[x], of_low[x], of_high[x]
+                low[x], high[x] = (first if ordered else second), (second if ordered else first)
+                of_low[x] = of_first if ordered else of_second
+                of_high[x] = of_second if ordered else of_first
+    found, total, below, mean = room[0], room[1], room[2], room[3]
+    for x in range(width):
+        total[x], below[x], found[x] = 0, 0, one
+    for i in range(count):
+        weight = weights[i]
+        for x in range(width):
+            total[x] += weight[x]
+    for i in range(count):
+        claim, weight = claims[i], weights[i]
+        for x in range(width):
+            before, middle = below[x], half * total[x]
+            below[x] = before + weight[x]
+            found[x] = claim[x] if (before < middle) & (below[x] >= middle) else found[x]
+    for _ in range(_ROUNDS):
+        for x in range(width):
+            total[x], mean[x] = 0, 0
+        for i in range(count):
+            claim, weight = claims[i], weights[i]
+            for x in range(width):
+                near = (claim[x] - found[x]) / (_SAME * found[x])
+                # nearly the exponential of -near**2, at a tenth of its price
+                q = half * near * near
+                like = one / (one + q + half * q * q)
+                share = weight[x] * like * like
+                total[x] += share
+                mean[x] += share * claim[x]
+        for x in range(width):
+            found[x] = mean[x] / total[x]
+
+
+@njit(inline="always")
+def _difference(one, y, x, other, there_y, there_x):
     """The largest of those of red, green and blue."""
-    largest = 0.0
-    for k in range(len(one)):
-        largest = max(largest, abs(float(one[k]) - float(other[k])))  # unsigned bytes would wrap
+    largest = 0
+    for k in range(3):
+        largest = max(largest, abs(np.int64(one[y, x, k]) - np.int64(other[there_y, there_x, k])))
     return largest
 
 
-@njit()
-def _on_surface(values: NDArray[Any], u: float, v: float) -> float:
+@njit(inline="always")
+def _on_surface(values, u, v):
     """Interpolated value; 0 where the four around it are not of one surface, or one is unknown."""
-    x, y = int(u), int(v)
-    a, b, c, d = values[y, x], values[y, x + 1], values[y + 1, x], values[y + 1, x + 1]
+    x, y, one = np.uint32(u), np.uint32(v), np.uint32(1)
+    a, b, c, d = values[y, x], values[y, x + one], values[y + one, x], values[y + one, x + one]
     least, most = min(min(a, b), min(c, d)), max(max(a, b), max(c, d))
     if not (least > 0 and most - least < _SURFACE * least):
         return 0.0
     s, t = u - x, v - y
     return (1 - t) * ((1 - s) * a + s * b) + t * ((1 - s) * c + s * d)
-
-
-@njit()
-def _consensus(values: NDArray[Any], weights: NDArray[Any]) -> float:
-    """The weighted median, then the mean of what lies near it."""
-    for i in range(1, len(values)):
-        value, weight, k = values[i], weights[i], i
-        while k > 0 and values[k - 1] > value:
-            values[k], weights[k] = values[k - 1], weights[k - 1]
-            k -= 1
-        values[k], weights[k] = value, weight
-    half, below, middle = weights.sum() / 2, 0.0, 0
-    for i in range(len(values)):
-        below += weights[i]
-        if below >= half:
-            middle = i
-            break
-    found = values[middle]
-    for _ in range(_ROUNDS):
-        total, mean = 0.0, 0.0
-        for i in range(len(values)):
-            near = (values[i] - found) / _SAME
-            share = weights[i] * math.exp(-near * near)
-            total += share
-            mean += share * values[i]
-        found = mean / total
-    return found
