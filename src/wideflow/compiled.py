@@ -28,6 +28,8 @@ from numba.core import caching, event
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 _PACKAGE = Path(__file__).parent
+# no entry for C; and a division asks for no zero: loops that ask do not fill vector registers
+_OPTIONS = {"no_cfunc_wrapper": True, "error_model": "numpy"}
 _IMPORT = re.compile(
     rf"^[ \t]*(?:from[ \t]+({_PACKAGE.name}[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)"
     rf"|import[ \t]+({_PACKAGE.name}[\w.]*))",
@@ -48,7 +50,7 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
     def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         # in a dictionary: Numba takes the option, its types do not know it
-        dispatcher: Any = numba.njit(nogil=True, **{"no_cfunc_wrapper": True} | options)(function)
+        dispatcher: Any = numba.njit(nogil=True, **_OPTIONS | options)(function)
         if hasattr(dispatcher, "enable_caching"):  # else Numba is switched off
             try:
                 dispatcher._cache = _PackageCache(function)

@@ -13,13 +13,14 @@ import math
 import numpy as np
 from numba import prange
 
-from wideflow.compiled import njit
+from wideflow.compiled import kernel, njit
 
 RIM = 2  # px around the pictures, so that no loop asks for the border
 _ROWS = 16  # that a thread assembles at once
 _BAND = 32  # that it relaxes at once, at least
 _PLAIN = np.float32(0.01)  # squared grey levels per px, below which a change is noise
 _SMALL = np.float32(1e-6)  # squared: where the robust penalty turns from a parabola to a cone
+_1, _2, _3 = np.uint32(1), np.uint32(2), np.uint32(3)  # cannot be negative: Numba asks that of all others
 _DAMPING = np.float32(1e-4)  # keeps the matrix of a pixel that nothing holds regular
 
 
@@ -42,30 +43,42 @@ def sample(picture, u, v, out, inside):
     ``u`` and ``v`` have a rim of one pixel, ``out`` that of the picture.
     """
     rows, columns = inside.shape
-    high, wide = picture.shape[0] - 2 * RIM - 1, picture.shape[1] - 2 * RIM - 1
     for y in prange(rows):
-        for x in range(columns):
-            px, py = x + u[y + 1, x + 1], y + v[y + 1, x + 1]
-            inside[y, x] = np.float32(px >= 0 and py >= 0 and px <= wide and py <= high)
-            px, py = (
-                min(max(px, np.float32(0)), np.float32(wide)),
-                min(max(py, np.float32(0)), np.float32(high)),
-            )
-            left, top = int(px), int(py)
-            a = _cubic(np.float32(px - left))
-            b = _cubic(np.float32(py - top))
-            value = np.float32(0)
-            for r in range(4):
-                line = picture[top + RIM - 1 + r, left + RIM - 1 : left + RIM + 3]
-                value += b[r] * (a[0] * line[0] + a[1] * line[1] + a[2] * line[2] + a[3] * line[3])
-            out[y + RIM, x + RIM] = value
-        for i in range(RIM):
-            out[y + RIM, i], out[y + RIM, columns + RIM + i] = (
-                out[y + RIM, RIM],
-                out[y + RIM, columns + RIM - 1],
-            )
+        _sample_row(
+            picture, u, v, out, inside, np.int64(y), np.empty(columns, np.int32), np.empty((8, columns), np.float32)
+        )
     for i in range(RIM):
         out[i], out[rows + RIM + i] = out[RIM], out[rows + RIM - 1]
+
+
+@kernel()
+def _sample_row(picture, u, v, out, inside, y, place, weights):
+    """A row; ``place`` (W,) and ``weights`` (8, W) are room to work in: all of them first, then what they read."""
+    columns, stride = inside.shape[1], np.uint32(picture.shape[1])
+    high, wide = np.float32(picture.shape[0] - 2 * RIM - 1), np.float32(picture.shape[1] - 2 * RIM - 1)
+    us, vs, seen, zero = u[y + 1, 1:], v[y + 1, 1:], inside[y], np.float32(0)
+    a0, a1, a2, a3 = weights[0], weights[1], weights[2], weights[3]
+    b0, b1, b2, b3 = weights[4], weights[5], weights[6], weights[7]
+    for x in range(columns):
+        px, py = np.float32(x) + us[x], np.float32(y) + vs[x]
+        seen[x] = np.float32((px >= 0) & (py >= 0) & (px <= wide) & (py <= high))
+        px, py = min(max(px, zero), wide), min(max(py, zero), high)
+        left, top = np.int32(px), np.int32(py)
+        place[x] = (top + np.int32(RIM - 1)) * np.int32(stride) + left + np.int32(RIM - 1)
+        a0[x], a1[x], a2[x], a3[x] = _cubic(px - np.float32(left))
+        b0[x], b1[x], b2[x], b3[x] = _cubic(py - np.float32(top))
+    pixels, drawn = picture.reshape(-1), out[y + RIM, RIM:]
+    for x in range(columns):
+        i = np.uint32(place[x])
+        j, k, m = np.uint32(i + stride), np.uint32(i + stride + stride), np.uint32(i + stride + stride + stride)
+        p, q, r, s = b0[x], b1[x], b2[x], b3[x]
+        one = p * pixels[i] + q * pixels[j] + r * pixels[k] + s * pixels[m]
+        two = p * pixels[i + _1] + q * pixels[j + _1] + r * pixels[k + _1] + s * pixels[m + _1]
+        three = p * pixels[i + _2] + q * pixels[j + _2] + r * pixels[k + _2] + s * pixels[m + _2]
+        four = p * pixels[i + _3] + q * pixels[j + _3] + r * pixels[k + _3] + s * pixels[m + _3]
+        drawn[x] = a0[x] * one + a1[x] * two + a2[x] * three + a3[x] * four
+    for i in range(RIM):
+        out[y + RIM, i], out[y + RIM, columns + RIM + i] = drawn[0], drawn[columns - 1]
 
 
 @njit(parallel=True)
