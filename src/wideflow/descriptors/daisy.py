@@ -126,16 +126,21 @@ def _octant(x, y):
 def _sample(maps, frames, offsets, rings, noise, out):
     for y in prange(out.shape[0]):
         # indices that cannot be negative: Numba asks that of all others, each time
-        bins, room = np.empty((2, BINS), np.uint32), np.empty((3, BINS), np.float32)
-        _sample_row(
-            maps, frames, offsets, rings, noise, out, np.int64(y), bins[0], bins[1], room[0], room[1], room[2]
-        )
+        bins, parts = np.empty((2, BINS), np.uint32), np.empty((2, BINS), np.float32)
+        room = np.empty((2 * BINS + 1, len(offsets)), np.float32)
+        _sample_row(maps, frames, offsets, rings, noise, out, np.int64(y), bins, parts, room)
 
 
 @kernel()
-def _sample_row(maps, frames, offsets, rings, noise, out, y, low, high, of_low, of_high, histogram):
+def _sample_row(maps, frames, offsets, rings, noise, out, y, bins, parts, room):
+    """A row; ``bins`` and ``parts`` (2, bins) and ``room`` (2 bins + 1, Q T) are room to work in.
+
+    The histograms of a pixel lie side by side, one bin of all in a row of ``room``.
+    """
     rows, columns = maps.shape[1:3]
-    n = offsets.shape[0]
+    n = np.uint32(offsets.shape[0])
+    low, high, of_low, of_high = bins[0], bins[1], parts[0], parts[1]
+    read, turned, scale = room[:BINS], room[BINS : 2 * BINS], room[2 * BINS]
     for x in range(columns):
         a, b = frames[y, x, 0, 0], frames[y, x, 0, 1]
         c, d = frames[y, x, 1, 0], frames[y, x, 1, 1]
@@ -152,10 +157,20 @@ def _sample_row(maps, frames, offsets, rings, noise, out, y, low, high, of_low, 
             ix = int(x + a * offsets[i, 0] + b * offsets[i, 1] + np.float32(0.5))
             iy = int(y + c * offsets[i, 0] + d * offsets[i, 1] + np.float32(0.5))
             here = maps[rings[i], min(max(iy, 0), rows - 1), min(max(ix, 0), columns - 1)]
-            total = noise * noise
             for k in range(BINS):
-                histogram[k] = of_low[k] * here[low[k]] + of_high[k] * here[high[k]]
-                total += histogram[k] * histogram[k]
-            scale = np.float32(255) / math.sqrt(total)
-            for k in range(BINS):
-                out[y, x, k * n + i] = np.uint8(histogram[k] * scale + np.float32(0.5))
+                read[k, i] = here[k]
+            scale[i] = noise * noise
+        for k in range(BINS):
+            one, two, bin_k = read[low[k]], read[high[k]], turned[k]
+            p, q = of_low[k], of_high[k]
+            for i in range(n):
+                value = p * one[i] + q * two[i]
+                bin_k[i] = value
+                scale[i] += value * value
+        for i in range(n):
+            scale[i] = np.float32(255) / math.sqrt(scale[i])
+        for k in range(BINS):
+            bin_k = turned[k]
+            place = out[y, x, k * n : k * n + n]
+            for i in range(n):
+                place[i] = np.uint8(np.int32(bin_k[i] * scale[i] + np.float32(0.5)))
