@@ -12,7 +12,7 @@ import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import kernel, njit
 from wideflow.geometry.picture import grey_bytes
 
 Floats = NDArray[np.float32]
@@ -65,47 +65,64 @@ def _mark(framed, marks):
                 marks[i, y, x] = framed[y + dy, x + dx] > framed[y + _RIM, x + _RIM] + _BRIGHTER
 
 
-@njit()
-def _warp(picture, H, framed, shown):
+@kernel()
+def _leads(H, y, width, height, places):
+    """Where the pixels of a row lie in a picture: x and y, 0 where they are not ``shown``; in its rows."""
+    across, down, shown = places[0], places[1], places[2]
+    start_x, start_y, start_z = (
+        np.float32(H[0, 1] * y + H[0, 2]),
+        np.float32(H[1, 1] * y + H[1, 2]),
+        np.float32(H[2, 1] * y + H[2, 2]),
+    )
+    step_x, step_y, step_z = np.float32(H[0, 0]), np.float32(H[1, 0]), np.float32(H[2, 0])
+    zero, one = np.float32(0), np.float32(1)
+    for x in range(places.shape[1]):
+        w = start_z + np.float32(x) * step_z
+        scale = one / w
+        u, v = (start_x + np.float32(x) * step_x) * scale, (start_y + np.float32(x) * step_y) * scale
+        inside = (w > 0) & (u >= 0) & (u <= width) & (v >= 0) & (v <= height)
+        across[x], down[x], shown[x] = u if inside else zero, v if inside else zero, np.float32(inside)
+
+
+@kernel()
+def _warp(picture, H, framed, shown, places):
     """The second picture as the first would show it, were all on the plane; 0 where it shows nothing."""
     rows, columns = shown.shape
-    right, bottom = picture.shape[1] - 1, picture.shape[0] - 1
+    right, bottom = np.float32(picture.shape[1] - 1), np.float32(picture.shape[0] - 1)
+    last_x, last_y, one = np.uint32(picture.shape[1] - 2), np.uint32(picture.shape[0] - 2), np.uint32(1)
+    across, down, inside = places[0], places[1], places[2]
     for y in range(rows):
+        _leads(H, y, right, bottom, places)
+        drawn, seen = framed[y + _RIM, _RIM:], shown[y]
         for x in range(columns):
-            shown[y, x] = 0
-            framed[y + _RIM, x + _RIM] = 0
-            w = H[2, 0] * x + H[2, 1] * y + H[2, 2]
-            if w <= 0:
-                continue
-            u = (H[0, 0] * x + H[0, 1] * y + H[0, 2]) / w
-            v = (H[1, 0] * x + H[1, 1] * y + H[1, 2]) / w
-            if not (0 <= u <= right and 0 <= v <= bottom):
-                continue
-            ix, iy = min(int(u), right - 1), min(int(v), bottom - 1)
-            fx, fy = np.float32(u - ix), np.float32(v - iy)
-            a, c = picture[iy, ix], picture[iy + 1, ix]
-            a += fx * (picture[iy, ix + 1] - a)
-            c += fx * (picture[iy + 1, ix + 1] - c)
-            framed[y + _RIM, x + _RIM] = np.int16(a + fy * (c - a) + np.float32(0.5))
-            shown[y, x] = 1
+            ix, iy = min(np.uint32(across[x]), last_x), min(np.uint32(down[x]), last_y)
+            fx, fy = across[x] - np.float32(ix), down[x] - np.float32(iy)
+            a, b = picture[iy, ix], picture[iy, ix + one]
+            c, d = picture[iy + one, ix], picture[iy + one, ix + one]
+            a += fx * (b - a)
+            c += fx * (d - c)
+            drawn[x] = np.int16((a + fy * (c - a)) * inside[x] + np.float32(0.5))
+            seen[x] = np.uint8(inside[x])
 
 
 @njit()
 def _differences(marks, framed, shown, differ, sums):
     """Comparisons that differ, summed over 3 by 3 pixels."""
     rows, columns = shown.shape
+    limit = np.empty(columns, np.int16)
     for y in range(rows):
-        line = differ[y + 1]
+        line, seen = differ[y + 1], shown[y]
         line[:] = 0
-        for i in range(len(_OFFSETS)):
-            dy, dx = _OFFSETS[i, 0] + _RIM, _OFFSETS[i, 1] + _RIM
-            mark = marks[i, y]
-            around, centre = framed[y + dy], framed[y + _RIM]
-            for x in range(columns):
-                line[x + 1] += (around[x + dx] > centre[x + _RIM] + _BRIGHTER) ^ mark[x]
+        centre = framed[y + _RIM, _RIM:]
         for x in range(columns):
-            if shown[y, x] == 0:
-                line[x + 1] = _OUTSIDE // 9
+            limit[x] = np.int16(centre[x] + _BRIGHTER)
+        inner = line[1:]
+        for i in range(len(_OFFSETS)):
+            mark, around = marks[i, y], framed[y + _OFFSETS[i, 0] + _RIM, _OFFSETS[i, 1] + _RIM :]
+            for x in range(columns):
+                inner[x] = np.uint8(inner[x] + np.uint8(np.uint8(around[x] > limit[x]) ^ mark[x]))
+        for x in range(columns):
+            inner[x] = inner[x] if seen[x] else np.uint8(_OUTSIDE // 9)
         line[0], line[columns + 1] = line[1], line[columns]
     differ[0], differ[rows + 1] = differ[1], differ[rows]
     for y in range(rows):
@@ -118,20 +135,20 @@ def _differences(marks, framed, shown, differ, sums):
             )  # fmt: skip
 
 
-@njit()
-def _carry(sums, back, out):
+@kernel()
+def _carry(sums, back, out, places):
     """Costs of a plane in the second picture: those of the pixels of the first that it shows there."""
     rows, columns = sums.shape
+    right, bottom = np.float32(columns - 0.5), np.float32(rows - 0.5)
+    last_x, last_y, half = np.uint32(columns - 1), np.uint32(rows - 1), np.float32(0.5)
+    across, down, inside = places[0], places[1], places[2]
     for y in range(out.shape[0]):
+        _leads(back, y, right, bottom, places)
+        line = out[y]
         for x in range(out.shape[1]):
-            w = back[2, 0] * x + back[2, 1] * y + back[2, 2]
-            out[y, x] = _OUTSIDE
-            if w <= 0:
-                continue
-            u = (back[0, 0] * x + back[0, 1] * y + back[0, 2]) / w + 0.5
-            v = (back[1, 0] * x + back[1, 1] * y + back[1, 2]) / w + 0.5
-            if 0 <= u < columns and 0 <= v < rows:
-                out[y, x] = sums[int(v), int(u)]
+            ix = min(np.uint32(across[x] + half), last_x)
+            iy = min(np.uint32(down[x] + half), last_y)
+            line[x] = sums[iy, ix] if inside[x] > 0 else np.uint8(_OUTSIDE)
 
 
 @njit(parallel=True)
@@ -144,10 +161,11 @@ def _compare(marks, second, homographies, back, here, there):
         differ = np.empty((rows + 2, columns + 2), np.uint8)
         sums = np.empty((_BLOCK, rows, columns), np.uint8)
         carried = np.empty((_BLOCK, *there.shape[:2]), np.uint8)
+        places, back_there = np.empty((3, columns), np.float32), np.empty((3, there.shape[1]), np.float32)
         for plane in range(start, end):
-            _warp(second, homographies[plane], framed, shown)
+            _warp(second, homographies[plane], framed, shown, places)
             _differences(marks, framed, shown, differ, sums[plane - start])
-            _carry(sums[plane - start], back[plane], carried[plane - start])
+            _carry(sums[plane - start], back[plane], carried[plane - start], back_there)
         for y in range(rows):
             for x in range(columns):
                 for plane in range(start, end):
