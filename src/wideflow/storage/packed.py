@@ -13,6 +13,7 @@ import math
 import re
 from typing import Any
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,6 +25,7 @@ _BODY = len(_MAGIC) + 16
 _KINDS = "biufU"  # of dtypes: nothing that runs code when it is read
 _DTYPE = re.compile(rf"[<>|][{_KINDS}]\d{{1,4}}")
 _MAX_BYTES = 2**32  # of one array
+_CHANNELS = 16  # of numbers that OpenCV takes together
 _LEVEL = 3  # of zstd: 4 does not make them smaller
 
 
@@ -88,9 +90,18 @@ def _unpacked(rest: bytes) -> Arrays:
         plain = np.zeros(bytes_in_all, np.uint8)  # a frame that was made to deceive may be shorter
         if bytes_in_all:
             Zstd().decode(rest[start : start + size], plain)
-        arrays[str(name)] = plain.reshape(dtype.itemsize, -1).T.copy().view(dtype).reshape(shape)
+            plain = _together(plain.reshape(dtype.itemsize, -1))
+        arrays[str(name)] = plain.view(dtype).reshape(shape)
         start += size
     return arrays
+
+
+def _together(parts: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Values from their first bytes, their second and so on."""
+    if len(parts) > _CHANNELS:  # of texts
+        return parts.T.copy().reshape(-1)
+    # OpenCV takes a tenth of NumPy's time
+    return np.asarray(cv2.merge([part[None] for part in parts]), np.uint8).reshape(-1)
 
 
 def _shuffled(plain: NDArray[Any]) -> NDArray[np.uint8]:
