@@ -21,8 +21,8 @@ Floats = NDArray[np.float32]
 _ON_THE_WAY = Weights(4.0, 1 / 6, 5 / 3)
 _AT_THE_END = Weights(6.0, 0.5, 5 / 3, contrast=80.0)  # brightness tells fractions of a pixel
 _ON_LINES = Weights(3.0, 0.5, 5 / 3, contrast=25.0, line=200.0)
-_STEPS_ON_THE_WAY, _STEPS_AT_THE_END = Rounds(3, 15), Rounds(6, 20)
-_STEPS_ON_LINES, _STEPS_ONCE = Rounds(5, 12), Rounds(4, 20)
+_STEPS_ON_THE_WAY, _STEPS_AT_THE_END = Rounds(3, 10), Rounds(5, 14)
+_STEPS_ON_LINES, _STEPS_ONCE = Rounds(4, 12), Rounds(4, 14)
 _BLUR, _BLUR_ON_LINES = 0.8, 0.6  # px: what is left to align is as small as the noise
 _SHARP = 0.25, 0.5, 1.0  # sizes of the pictures in which matches are moved
 _SMOOTH = 0.125, 0.18, 0.25, 0.35, 0.5, 0.7  # and in which their mean is followed
