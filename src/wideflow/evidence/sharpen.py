@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import over_rows
 from wideflow.config import EvidenceConfig
 from wideflow.evidence.glimpse import Floats, Glimpse
 from wideflow.geometry import transfer
@@ -87,15 +86,15 @@ def _drawn(
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Square difference, difference times its change with inverse depth, square change; 1 where shown."""
     out = np.empty((4, *inverse.shape), np.float32)
-    _draw(picture, other, H, e, inverse, out)
+    _draw(len(inverse), picture, other, H, e, inverse, out)
     return out[0], out[1], out[2], out[3]
 
 
-@njit(parallel=True)
-def _draw(picture, other, H, e, inverse, out):
-    rows, columns = inverse.shape
+@over_rows()
+def _draw(first, end, picture, other, H, e, inverse, out):
+    columns = inverse.shape[1]
     height, width = other.shape
-    for y in prange(rows):
+    for y in range(first, end):
         for x in range(columns):
             out[:, y, x] = 0
             depth = inverse[y, x]
@@ -125,14 +124,14 @@ def _joined(sums: Floats) -> tuple[Floats, Floats, Floats]:
     """What all pictures (V, 3, h, w) say together; the third best of three sets what is alike."""
     shape = sums.shape[2:]
     out = np.empty((3, *shape), np.float32)
-    _join(sums, out)
+    _join(shape[0], sums, out)
     return out[0], out[1], out[2]
 
 
-@njit(parallel=True)
-def _join(sums, out):
-    views, _, rows, columns = sums.shape
-    for y in prange(rows):
+@over_rows()
+def _join(first, end, sums, out):
+    views, _, _, columns = sums.shape
+    for y in range(first, end):
         ranked = np.empty(views, np.float32)
         for x in range(columns):
             for v in range(views):  # a few numbers, faster in order than by a call

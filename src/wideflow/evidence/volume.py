@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import kernel, njit
+from wideflow.compiled import kernel, over_rows
 from wideflow.config import EvidenceConfig
 from wideflow.descriptors.daisy import Pattern
 from wideflow.descriptors.distance import daisy_distance
@@ -40,15 +39,24 @@ def cost_volume(
     cap = np.int32(config.descriptor_cap * _FULL)
     volume = np.empty((*shape, len(depths)), np.float32)
     _compare(
-        source, targets, H, e, depths, config.best_share, cap, np.float32(1 / (cap * histograms)), volume
+        shape[0],
+        source,
+        targets,
+        H,
+        e,
+        depths,
+        config.best_share,
+        cap,
+        np.float32(1 / (cap * histograms)),
+        volume,
     )
     return volume
 
 
-@njit(parallel=True)
-def _compare(source, targets, H, e, depths, share, cap, scale, volume):
+@over_rows()
+def _compare(first, end, source, targets, H, e, depths, share, cap, scale, volume):
     views = targets.shape[0]
-    for y in prange(source.shape[0]):
+    for y in range(first, end):
         place, told = np.empty(views, np.int64), np.empty((2, views), np.float32)
         far = np.empty((views, 3), np.float64)
         _compare_row(

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import cv2
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import njit, over_rows
 from wideflow.geometry import relative_pose
 from wideflow.types import View
 
@@ -71,6 +70,7 @@ def steady_depth(own: SeenMoment, others: Sequence[SeenMoment]) -> Floats:
     with np.errstate(divide="ignore"):
         inverse = np.stack([np.nan_to_num(1 / other.found.depth) for other in others])
     _agree(
+        len(steady),
         own.found.depth,
         own.found.confidence,
         own.found.moving,
@@ -90,8 +90,10 @@ def smooth(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.asarray(cv2.blur(picture, (_WINDOW, _WINDOW)), np.uint8)
 
 
-@njit(parallel=True)
+@over_rows()
 def _agree(
+    first: int,
+    end: int,
     depth: NDArray[Any],
     confidence: NDArray[Any],
     moving: NDArray[Any],
@@ -104,7 +106,7 @@ def _agree(
     steady: NDArray[Any],
 ) -> None:
     count, height, width = inverse.shape
-    for y in numba.prange(height):
+    for y in range(first, end):
         claims, weights = np.empty(count + 1), np.empty(count + 1)  # logarithms of claimed over own depth
         for x in range(width):
             z = depth[y, x]
