@@ -17,21 +17,19 @@ from functools import cache
 from numba import config
 
 _BANDS = 4  # for each thread: who is done early takes another
-
-_MOST: int = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+_MOST: int = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # of the environment, or the cores
 _share = threading.local()
 
 
 def thread_count() -> int:
-    """How many threads the thread that asks may use: all that the environment and the cores allow, or its
-    share."""
+    """How many threads the one that asks may use, itself among them: its share, or all that there are."""
     count: int = getattr(_share, "count", _MOST)
     return count
 
 
 @contextmanager
 def use_threads(count: int) -> Iterator[None]:
-    """Let the present thread use so many threads meanwhile, itself among them."""
+    """Let the present thread use so many meanwhile."""
     before = thread_count()
     _share.count = count
     try:
