@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from wideflow.compiled import njit, over_rows
+from wideflow.compiled import kernel, njit, over_rows
 from wideflow.types import Array
 
 RIM = 2  # px around the pictures, so that no loop asks for the border
@@ -253,7 +253,7 @@ def _relax_borders(first, end, system, bonds, steps, width, from_turn, turns, re
                     _relax_row(system, bonds, steps, width, y, from_turn + turn, relaxation)
 
 
-@njit()
+@kernel()
 def _relax_row(system, bonds, steps, width, y, turn, relaxation):
     """One turn of the pixels of one colour in a row; ``odd`` if they stand in odd columns."""
     colour = turn & 1
@@ -281,7 +281,7 @@ def _relax_row(system, bonds, steps, width, y, turn, relaxation):
     _relax_pixels(us, vs, ties, system[colour, y], (width + 1 - odd) // 2, relaxation)
 
 
-@njit()
+@kernel()
 def _relax_pixels(us, vs, ties, system, count, relaxation):
     u, ul, ur, uu, ud = us
     v, vl, vr, vu, vd = vs

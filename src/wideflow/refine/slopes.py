@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit, over_rows
+from wideflow.compiled import kernel, njit, over_rows
 from wideflow.refine.bands import in_bands
 from wideflow.refine.lanes import LANES, Laned, fill_row_margins
 from wideflow.refine.smoothness import BELOW, STEREO
@@ -116,7 +116,7 @@ def _prepare(first, end, flows, edges, bonds, pulls):
         _prepare_row(bonds[y - 1], bonds[y], edges[y], flows[y], flows[y + 1], pulls[y])
 
 
-@njit(error_model="numpy")
+@kernel()
 def _prepare_row(bonds_above, bonds, edges, u, below, pulls):
     """Of every pixel: weights of its neighbours, the inverses of their sums with the flow's, its pulls."""
     x, y = 2 * STEREO * LANES, (2 * STEREO + 1) * LANES
@@ -143,16 +143,17 @@ def _prepare_row(bonds_above, bonds, edges, u, below, pulls):
 @over_rows(error_model="numpy")
 def _relax(first, end, pulls, slopes, order, starts):
     """Turns of the red or the black pixels of rows, in the order of `bands`."""
+    target = np.empty(SLOPES * LANES, np.float32)
     for band in range(first, end):
         for turn in range(starts[band], starts[band + 1]):
             y, start = order[turn, 0] + 1, 1 + (order[turn, 0] + order[turn, 1]) % 2
             fill_row_margins(slopes[y])
-            _relax_row(pulls[y], slopes[y - 1], slopes[y], slopes[y + 1], start)
+            _relax_row(pulls[y], slopes[y - 1], slopes[y], slopes[y + 1], start, target)
 
 
-@njit(error_model="numpy")
-def _relax_row(pulls, above, slopes, below, first):
-    target = np.empty(SLOPES * LANES, np.float32)
+@kernel()
+def _relax_row(pulls, above, slopes, below, first, target):
+    """The pixels of one colour in a row; ``target`` (4 numbers) is room to work in."""
     for i in range(first, slopes.shape[0] - 1, 2):
         for n in range(LANES):
             right, left = pulls[i, n], pulls[i, LANES + n]
