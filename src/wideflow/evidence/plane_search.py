@@ -179,7 +179,9 @@ def _sweep(
                 mean += weights[i] * mine[i]
                 square += weights[i] * mine[i] * mine[i]
             variance = max(square - mean * mean, np.float32(0))
-            depth, across, down = planes[y, x, 0], planes[y, x, 1], planes[y, x, 2]
+            # of one type wherever they come from, so that helpers are compiled but once
+            depth, across = np.float64(planes[y, x, 0]), np.float64(planes[y, x, 1])
+            down = np.float64(planes[y, x, 2])
             # neighbours have changed since: what it costs among them is asked again
             price = _price(
                 x, y, depth, across, down, grey, pictures, sizes, depths, H, e, offsets, numbers, planes,

@@ -131,7 +131,7 @@ def _step_one(state, trails, moment, depth_before, flow, t, n):
     trails.claim[t, n], trails.trust[t, n] = claim, moment.confidence[v, u]
     if same and (kind == 0 or not accepted):
         # the last that agreed with the query, or, if none does any more, a new beginning
-        _keep_patch(state, moment, n, 1, x, y, z)
+        _keep_patch(state, moment, n, np.int64(1), x, y, z)
 
 
 @njit()

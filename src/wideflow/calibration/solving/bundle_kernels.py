@@ -54,10 +54,11 @@ def distances(
 @over_rows()
 def _distances(first, end, lenses, poses, camera, points, pose, point, xy, out):
     for o in range(first, end):
-        J_lens, J_pose, J_point = np.empty((2, 4)), np.empty((2, 6)), np.empty((2, 3))
-        place = np.empty(2)
+        J, J_point, place = np.empty((2, LENS + POSE)), np.empty((2, 3)), np.empty(2)
         n = pose[o]
-        if _projected(lenses[camera[n]], poses[n], points[point[o]], J_lens, J_pose, J_point, place):
+        if _projected(
+            lenses[camera[n]], poses[n], points[point[o]], J[:, :LENS], J[:, LENS:], J_point, place
+        ):
             out[o] = np.hypot(place[0] - xy[o, 0], place[1] - xy[o, 1])
         else:
             out[o] = np.inf
@@ -224,7 +225,8 @@ def _point_steps(first, end, inverse, pull, cross, start, pose, camera, step, co
 def pose_step(lens, pose, points, xy, weight, scale):
     """Distances (N,) of points from their pixels and the step of Gauss and Newton for the pose."""
     H, g, off = 1e-9 * np.eye(POSE), np.zeros(POSE), np.empty(len(points))
-    J_lens, J_pose, J_point, place = np.empty((2, 4)), np.empty((2, 6)), np.empty((2, 3)), np.empty(2)
+    J, J_point, place = np.empty((2, LENS + POSE)), np.empty((2, 3)), np.empty(2)
+    J_lens, J_pose = J[:, :LENS], J[:, LENS:]
     for p in range(len(points)):
         if not _projected(lens, pose, points[p], J_lens, J_pose, J_point, place):
             off[p] = np.inf
