@@ -79,7 +79,7 @@ def _moments(folder: Path, out: Path, count: int) -> None:
 
     import wideflow
 
-    cv2.setNumThreads(int(os.environ["OMP_NUM_THREADS"]))
+    cv2.setNumThreads(int(os.environ["NUMBA_NUM_THREADS"]))
     start = time.perf_counter()
     wideflow.run(
         folder / "a.mp4",

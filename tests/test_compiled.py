@@ -46,7 +46,8 @@ def package(tmp_path: Path) -> Path:
     folder = tmp_path / "wideflow"
     folder.mkdir()
     (folder / "__init__.py").touch()
-    shutil.copy(PACKAGE / "compiled.py", folder)
+    for name in ("compiled.py", "threads.py"):
+        shutil.copy(PACKAGE / name, folder)
     (folder / "constant.py").write_text(CONSTANT.format(1))
     (folder / "helper.py").write_text(HELPER.format(10))
     (folder / "kernel.py").write_text(KERNEL)
@@ -108,9 +109,13 @@ def test_no_message_comes_from_beyond_the_picture() -> None:
 def test_the_arithmetic_of_compiled_code_does_not_depend_on_what_it_is_compiled_with() -> None:
     found = 0
     for path in sorted(PACKAGE.rglob("*.py")):
-        if re.search(r"@(njit|kernel)\(", path.read_text(encoding="utf-8")) and path.name != "compiled.py":
+        if (
+            re.search(r"@(njit|kernel|over_rows)\(", path.read_text(encoding="utf-8"))
+            and path.name != "compiled.py"
+        ):
             name = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
             for value in vars(importlib.import_module(name)).values():
+                value = getattr(value, "loop", value)  # of one that is split over rows
                 if isinstance(value, Dispatcher):
                     found += 1
                     assert not value.targetoptions.get("fastmath"), f"{name}.{value.__name__}"

@@ -16,6 +16,7 @@ from wideflow.filling import cholesky, dissection, fill
 from wideflow.filling.cholesky import solve
 from wideflow.filling.dissection import dissect
 from wideflow.filling.laplacian import matting_stencils, number_pixels, window_models
+from wideflow.threads import use_threads
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -144,8 +145,8 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch: pytest.MonkeyPat
     unknown[10:50, 10:60] = True
     found = []
     for threads in (1, 4):
-        monkeypatch.setattr(cholesky.numba, "get_num_threads", lambda threads=threads: threads)
-        found.append(fill(picture, flow, unknown))
+        with use_threads(threads):
+            found.append(fill(picture, flow, unknown))
     assert np.array_equal(found[0].uv, found[1].uv)
 
 

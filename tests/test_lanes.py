@@ -7,14 +7,12 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-import numba
 import pytest
 
-from wideflow.pipeline import lanes
 from wideflow.pipeline.lanes import in_lanes
+from wideflow.threads import thread_count, use_threads
 
 PIECES = list(range(12))
-needs_two = pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="needs two cores")
 
 
 def before(piece: int) -> list[int]:
@@ -43,44 +41,39 @@ def test_each_is_done_once_after_what_it_needs(threads: int) -> None:
         assert threading.current_thread() is threading.main_thread()
         told.append((done, piece))
 
-    share = numba.get_num_threads()
-    numba.set_num_threads(min(threads, share))
-    try:
+    with use_threads(threads):
         found = dict(in_lanes(PIECES, before, do, begin, lambda piece: 1.0))
-    finally:
-        numba.set_num_threads(share)
     assert found == {piece: 10 * piece for piece in PIECES}
     assert sorted(ended) == sorted(piece for _, piece in told) == PIECES
     assert all(first[0] <= second[0] for first, second in pairwise(told))
 
 
-@needs_two
 def test_two_run_at_once_with_a_share_of_the_threads() -> None:
     meeting, shares = threading.Barrier(2, timeout=5), {}
 
     def do(piece: int) -> int:
-        shares[piece] = numba.get_num_threads()
+        shares[piece] = thread_count()
         if piece in (1, 2):
             meeting.wait()  # neither goes on without the other
         return 0
 
-    all_threads = numba.get_num_threads()
-    list(run(do))
-    assert shares[0] == all_threads  # nothing else could be done
-    assert shares[1] == shares[2] == all_threads // 2
-    assert numba.get_num_threads() == all_threads
+    with use_threads(4):
+        list(run(do))
+        assert thread_count() == 4
+    assert shares[0] == 4  # nothing else could be done
+    assert shares[1] == shares[2] == 2
 
 
-@needs_two
 def test_what_takes_longer_than_all_the_others_has_all_threads() -> None:
     shares = {}
 
     def do(piece: int) -> int:
-        shares[piece] = numba.get_num_threads()
+        shares[piece] = thread_count()
         return 0
 
-    list(run(do, lambda piece: 100.0 if piece == 2 else 1.0))
-    assert shares[2] == numba.get_num_threads()
+    with use_threads(4):
+        list(run(do, lambda piece: 100.0 if piece == 2 else 1.0))
+    assert shares[2] == 4
     assert shares[1] < shares[2]
 
 
@@ -109,16 +102,11 @@ def most_at_once(pixels: int) -> int:
         at_once[0] -= 1
         return 0
 
-    list(in_lanes(PIECES, before, do, lambda done, piece: None, lambda piece: 1.0, pixels))
+    with use_threads(2):
+        list(in_lanes(PIECES, before, do, lambda done, piece: None, lambda piece: 1.0, pixels))
     return most[0]
 
 
-@needs_two
 def test_large_pictures_are_worked_on_one_at_a_time() -> None:
     assert most_at_once(960 * 540) == 2
     assert most_at_once(1920 * 1080) == 1
-
-
-def test_numbas_own_pool_is_entered_by_one_thread_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes.numba, "threading_layer", lambda: "workqueue")
-    assert most_at_once(0) == 1

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import cv2
-import numba
 import numpy as np
 import pytest
 
@@ -20,6 +19,7 @@ from matching_scenes import (
 )
 from wideflow.config import MatchConfig
 from wideflow.geometry import fundamental_matrix, pixel_grid, sampson_distance
+from wideflow.threads import use_threads
 
 SIZE = (160, 120)
 Stereo = tuple[tuple[np.ndarray, np.ndarray], tuple[wideflow.View, wideflow.View], np.ndarray, np.ndarray]
@@ -134,21 +134,19 @@ def test_an_edge_of_depth_hides_what_is_behind() -> None:
     assert np.median(found.forward.uv[45:75, 55:85, 0]) == pytest.approx(8, abs=0.2)
 
 
-@pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="needs two cores")
 @pytest.mark.parametrize("kind", ["stereo", "optical"])
 def test_the_same_bits_for_any_number_of_threads(stereo: Stereo, kind: str) -> None:
     (first, second), views, _, _ = stereo
     views = views if kind == "stereo" else None
-    before = numba.get_num_threads(), cv2.getNumThreads()
+    before = cv2.getNumThreads()
     try:
         results = []
         for threads in (1, 2):
-            numba.set_num_threads(threads)
             cv2.setNumThreads(threads)
-            results.append(wideflow.match(first, second, kind=kind, views=views, config=PYRAMID))
+            with use_threads(threads):
+                results.append(wideflow.match(first, second, kind=kind, views=views, config=PYRAMID))
     finally:
-        numba.set_num_threads(before[0])
-        cv2.setNumThreads(before[1])
+        cv2.setNumThreads(before)
     for one, two in zip(*([m.forward.uv, m.backward.uv, m.forward.confidence] for m in results), strict=True):
         assert one.tobytes() == two.tobytes()
 

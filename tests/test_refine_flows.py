@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import cv2
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,6 +17,7 @@ from wideflow.pipeline.step.lifting import refine_step
 from wideflow.pipeline.step.values import FilledFlow, Pictures, RefinedFlows
 from wideflow.refine import refine_flows
 from wideflow.refine.driver import minimise
+from wideflow.threads import use_threads
 
 PAPER = load_config(preset="paper").refine
 MIDDLE = np.s_[8:-8, 8:-8]
@@ -108,13 +108,10 @@ def test_a_step_too_far_is_halved_and_one_uphill_refused() -> None:
 def test_the_same_bits_for_any_number_of_threads() -> None:
     scene = plane_scene()
     start = disturbed(scene.flows, 0.5)
-    threads = numba.get_num_threads()
-    try:
-        numba.set_num_threads(1)
+    with use_threads(1):
         alone = refine_flows(scene.pictures, scene.fundamental, start)
-    finally:
-        numba.set_num_threads(threads)
-    together = refine_flows(scene.pictures, scene.fundamental, start)
+    with use_threads(3):
+        together = refine_flows(scene.pictures, scene.fundamental, start)
     np.testing.assert_array_equal(alone.flows.stereo, together.flows.stereo)
     assert alone.energies == together.energies
 

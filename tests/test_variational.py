@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import cv2
-import numba
 import numpy as np
 import pytest
 
 from matching_scenes import end_point_error, stays_inside, warped_pair
 from wideflow.matching.variational import Rounds, Weights, refine_flow
 from wideflow.matching.variational_rows import relax
+from wideflow.threads import use_threads
 
 
 def greys(pictures: tuple[np.ndarray, np.ndarray]) -> list[np.ndarray]:
@@ -70,13 +70,10 @@ def test_bands_of_rows_give_what_plain_turns_give(size: tuple[int, int]) -> None
 def test_the_same_bits_for_any_number_of_threads() -> None:
     *pictures, uv = warped_pair(zoom)
     first, second = greys((pictures[0], pictures[1]))
-    threads, found = numba.get_num_threads(), []
-    try:
-        for count in (1, threads):
-            numba.set_num_threads(count)
+    found = []
+    for count in (1, 3):
+        with use_threads(count):
             found.append(refine_flow(first, second, np.zeros_like(uv, np.float32), Weights(), Rounds(3, 25)))
-    finally:
-        numba.set_num_threads(threads)
     np.testing.assert_array_equal(*found)
 
 

@@ -16,20 +16,18 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable
-from functools import cache
+from functools import cache, update_wrapper
 from pathlib import Path
 from typing import Any
 
 import numba
 from numba.core import caching, event
 
-# a thread that waits for the others sleeps: one that spins takes the processor from those it waits for where
-# anything else runs (two processes on two cores were half as fast), and gains nothing where nothing does
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+from wideflow.threads import in_bands
 
 _PACKAGE = Path(__file__).parent
 # no entry for C; and a division asks for no zero: loops that ask do not fill vector registers
-_OPTIONS = {"no_cfunc_wrapper": True, "error_model": "numpy"}
+_OPTIONS: dict[str, Any] = {"no_cfunc_wrapper": True, "error_model": "numpy"}
 _IMPORT = re.compile(
     rf"^[ \t]*(?:from[ \t]+({_PACKAGE.name}[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)"
     rf"|import[ \t]+({_PACKAGE.name}[\w.]*))",
@@ -67,10 +65,36 @@ def kernel(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     """`njit` for the inside of a hot loop: it allocates nothing, so that no array's references are counted.
 
     Counting is an atomic operation for every array that an inlined helper is given, and takes longer than
-    what most helpers do. A loop over rows in parallel allocates what they need, and hands each to a kernel.
-    Only compiled code calls it.
+    what most helpers do. A loop over rows allocates what they need, and hands each to a kernel. Only compiled
+    code calls it.
     """
-    return njit(_nrt=False, no_cpython_wrapper=True, error_model="numpy", **options)
+    return njit(_nrt=False, no_cpython_wrapper=True, **options)
+
+
+def over_rows(**options: Any) -> Callable[[Callable[..., Any]], OverRows]:
+    """`njit` for a loop over rows that do not need each other: they are split among the caller's threads.
+
+    It is written for the rows from the first to before the end, ``loop(first, end, *others)``, and called for
+    all of a number, ``loop(count, *others)``. Results must not depend on where it is split: what rows add up
+    to goes into an array, and is summed by the caller.
+    """
+
+    def split(function: Callable[..., Any]) -> OverRows:
+        return OverRows(njit(**options)(function))
+
+    return split
+
+
+class OverRows:
+    """A compiled loop, of which bands of rows are done side by side."""
+
+    def __init__(self, loop: Callable[..., Any]) -> None:
+        self.loop = loop
+        update_wrapper(self, loop)
+
+    def __call__(self, count: int, *others: Any) -> None:
+        loop = self.loop
+        in_bands(count, lambda first, end: loop(first, end, *others))
 
 
 class _WithoutCollector(event.Listener):

@@ -30,15 +30,16 @@ def run(
     goes on; pictures whose inputs are the same are not computed again.
     """
     import cv2
-    import numba
 
     from wideflow.photos import DepthSettings, dense_depth
+    from wideflow.threads import thread_count, use_threads
 
     settings = DepthSettings(size, views, agree)
+    most = thread_count()
     if threads is not None:
-        numba.set_num_threads(min(threads, numba.get_num_threads()))
+        most = min(threads, most)
         cv2.setNumThreads(threads)
-    with show_progress(quiet) as progress:
+    with use_threads(most), show_progress(quiet) as progress:
         progress(0, 1, "reading the model (the first run compiles for a minute or two)")
         found = dense_depth(model, images, out, settings, progress)
     if not quiet:

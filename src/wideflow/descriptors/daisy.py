@@ -13,10 +13,9 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import kernel, njit
+from wideflow.compiled import kernel, njit, over_rows
 from wideflow.descriptors.distance import BINS
 
 _COS = np.cos(2 * np.pi * np.arange(BINS) / BINS).astype(np.float32)
@@ -71,21 +70,21 @@ def describe(
     """
     offsets, rings = pattern.samples()
     out = np.empty((*frames.shape[:2], len(offsets) * BINS + room), np.uint8)
-    _sample(maps, frames, offsets, rings, np.float32(noise), out)
+    _sample(len(out), maps, frames, offsets, rings, np.float32(noise), out)
     return out
 
 
 def texture(descriptors: NDArray[np.uint8]) -> NDArray[np.float32]:
     """How much of each pixel's descriptor (H, W, bytes) stands above the noise: (H, W), 0 (plain) .. 1."""
     energy = np.empty(descriptors.shape[:2], np.float32)
-    _energy(descriptors, energy)
+    _energy(len(energy), descriptors, energy)
     return energy
 
 
-@njit(parallel=True)
-def _energy(descriptors, out):
-    rows, columns, size = descriptors.shape
-    for y in prange(rows):
+@over_rows()
+def _energy(first, end, descriptors, out):
+    _, columns, size = descriptors.shape
+    for y in range(first, end):
         for x in range(columns):
             total = np.int64(0)
             for i in range(size):
@@ -122,9 +121,9 @@ def _octant(x, y):
     return octant, t if octant % 2 == 0 else 1 - t
 
 
-@njit(parallel=True)
-def _sample(maps, frames, offsets, rings, noise, out):
-    for y in prange(out.shape[0]):
+@over_rows()
+def _sample(first, end, maps, frames, offsets, rings, noise, out):
+    for y in range(first, end):
         # indices that cannot be negative: Numba asks that of all others, each time
         bins, parts = np.empty((2, BINS), np.uint32), np.empty((2, BINS), np.float32)
         room = np.empty((2 * BINS + 1, len(offsets)), np.float32)

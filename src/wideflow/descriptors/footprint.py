@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import kernel, njit
+from wideflow.compiled import kernel, over_rows
 from wideflow.descriptors.daisy import Pattern
 from wideflow.descriptors.distance import BINS, SAME
 
@@ -46,12 +45,21 @@ def weigh(
         return
     centre = cv2.medianBlur(colours, 3)  # without noise, but with edges
     around = np.stack([cv2.GaussianBlur(colours, (0, 0), blur) for blur in pattern.blurs])
-    _weigh(centre, around, frames, offsets, rings, np.float32(0.5 / (255 * contrast) ** 2), descriptors)
+    _weigh(
+        len(descriptors),
+        centre,
+        around,
+        frames,
+        offsets,
+        rings,
+        np.float32(0.5 / (255 * contrast) ** 2),
+        descriptors,
+    )
 
 
-@njit(parallel=True)
-def _weigh(centre, around, frames, offsets, rings, steep, out):
-    for y in prange(out.shape[0]):
+@over_rows()
+def _weigh(first, end, centre, around, frames, offsets, rings, steep, out):
+    for y in range(first, end):
         _weigh_row(
             centre, around, frames, offsets, rings, steep, out, np.int64(y), np.empty(len(rings), np.float32)
         )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
-from wideflow.compiled import njit
+from wideflow.compiled import over_rows
 from wideflow.config import EvidenceConfig
 from wideflow.evidence.glimpse import Floats
 
@@ -33,18 +32,19 @@ def best_depths(volume: Floats, brightness: Floats, config: EvidenceConfig) -> t
     step, jump = np.float32(config.step), np.float32(config.jump)
     across = _EDGE * np.abs(np.diff(brightness, axis=1, prepend=brightness[:, :1]))
     down = _EDGE * np.abs(np.diff(brightness, axis=0, prepend=brightness[:1]))
-    _along_rows(volume, across, step, jump, total)
-    _along_rows(volume.transpose(1, 0, 2), np.ascontiguousarray(down.T), step, jump, total.transpose(1, 0, 2))
+    _along_rows(len(volume), volume, across, step, jump, total)
+    turned, result = volume.transpose(1, 0, 2), total.transpose(1, 0, 2)
+    _along_rows(len(turned), turned, np.ascontiguousarray(down.T), step, jump, result)
     best, lead = np.empty(volume.shape[:2], np.float32), np.empty(volume.shape[:2], np.float32)
-    _winners(total, best, lead)
+    _winners(len(total), total, best, lead)
     return best, lead / np.float32(4)
 
 
-@njit(parallel=True)
-def _along_rows(volume, edges, step, jump, total):
+@over_rows()
+def _along_rows(first, end, volume, edges, step, jump, total):
     """Add both directions along each row; ``edges`` (rows, columns): between a pixel and the one before."""
-    rows, columns, steps = volume.shape
-    for y in prange(rows):
+    _, columns, steps = volume.shape
+    for y in range(first, end):
         before = np.zeros(steps, np.float32)
         here = np.empty(steps, np.float32)
         for backward in range(2):
@@ -67,10 +67,10 @@ def _along_rows(volume, edges, step, jump, total):
                 before[:] = here
 
 
-@njit(parallel=True)
-def _winners(total, best, lead):
-    rows, columns, steps = total.shape
-    for y in prange(rows):
+@over_rows()
+def _winners(first, end, total, best, lead):
+    _, columns, steps = total.shape
+    for y in range(first, end):
         for x in range(columns):
             b = 0
             for d in range(1, steps):

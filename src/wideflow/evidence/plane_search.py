@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
-from wideflow.compiled import njit
+from wideflow.compiled import njit, over_rows
+from wideflow.types import Array
 
 _STEEPEST = np.float32(8.0)  # tangent of the angle between a surface's normal and the line of sight
 _NEVER = np.float32(1.0)  # cost of a picture that does not show the point
@@ -128,17 +128,41 @@ def _price(
     return total + smooth * rough
 
 
-@njit(parallel=True)
 def sweep(
-    grey, pictures, sizes, depths, H, e, offsets, near, numbers, planes, cost, colour, number, tries, spread,
-    proposed,
-):  # fmt: skip
+    grey: Array,
+    pictures: Array,
+    sizes: Array,
+    depths: Array,
+    H: Array,
+    e: Array,
+    offsets: Array,
+    near: Array,
+    numbers: Array,
+    planes: Array,
+    cost: Array,
+    colour: int,
+    number: int,
+    tries: int,
+    spread: np.float32,
+    proposed: Array,
+) -> None:
     """One round over the pixels of one colour of a chessboard; changes ``planes`` and ``cost``."""
+    _sweep(
+        len(grey), grey, pictures, sizes, depths, H, e, offsets, near, numbers, planes, cost, colour, number,
+        tries, spread, proposed,
+    )  # fmt: skip
+
+
+@over_rows()
+def _sweep(
+    first, end, grey, pictures, sizes, depths, H, e, offsets, near, numbers, planes, cost, colour, number,
+    tries, spread, proposed,
+):  # fmt: skip
     rows, columns = grey.shape
     n = offsets.shape[0]
     contrast, pixels, focal = numbers[1], numbers[6], numbers[7]
     least, most = numbers[8], numbers[9]
-    for y in prange(rows):
+    for y in range(first, end):
         mine, weights = np.empty(n, np.float32), np.empty(n, np.float32)
         costs = np.empty(pictures.shape[0], np.float32)
         for x in range((y + colour) % 2, columns, 2):
@@ -155,7 +179,9 @@ def sweep(
                 mean += weights[i] * mine[i]
                 square += weights[i] * mine[i] * mine[i]
             variance = max(square - mean * mean, np.float32(0))
-            depth, across, down = planes[y, x, 0], planes[y, x, 1], planes[y, x, 2]
+            # of one type wherever they come from, so that helpers are compiled but once
+            depth, across = np.float64(planes[y, x, 0]), np.float64(planes[y, x, 1])
+            down = np.float64(planes[y, x, 2])
             # neighbours have changed since: what it costs among them is asked again
             price = _price(
                 x, y, depth, across, down, grey, pictures, sizes, depths, H, e, offsets, numbers, planes,

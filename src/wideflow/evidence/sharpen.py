@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import kernel, njit
+from wideflow.compiled import kernel, over_rows
 from wideflow.config import EvidenceConfig
 from wideflow.evidence.glimpse import Floats, Glimpse
 from wideflow.geometry import transfer
@@ -87,14 +86,14 @@ def _drawn(
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Square difference, difference times its change with inverse depth, square change; 1 where shown."""
     out = np.empty((4, *inverse.shape), np.float32)
-    _draw(picture, other, H, e, inverse, out)
+    _draw(len(inverse), picture, other, H, e, inverse, out)
     return out[0], out[1], out[2], out[3]
 
 
-@njit(parallel=True)
-def _draw(picture, other, H, e, inverse, out):
-    for y in prange(inverse.shape[0]):
-        places = np.empty((5, inverse.shape[1]), np.float32)
+@over_rows()
+def _draw(first, end, picture, other, H, e, inverse, out):
+    places = np.empty((5, inverse.shape[1]), np.float32)
+    for y in range(first, end):
         _draw_row(picture, other, H, e, inverse, out, np.int64(y), places)
 
 
@@ -142,15 +141,15 @@ def _joined(sums: Floats) -> tuple[Floats, Floats, Floats]:
     """What all pictures (V, 3, h, w) say together; the third best of three sets what is alike."""
     shape = sums.shape[2:]
     out = np.empty((3, *shape), np.float32)
-    _join(sums, out)
+    _join(shape[0], sums, out)
     return out[0], out[1], out[2]
 
 
-@njit(parallel=True)
-def _join(sums, out):
-    views, columns = sums.shape[0], sums.shape[3]
-    for y in prange(sums.shape[2]):
-        _join_row(sums, out, np.int64(y), np.empty((views, columns), np.float32))
+@over_rows()
+def _join(first, end, sums, out):
+    ranked = np.empty((sums.shape[0], sums.shape[3]), np.float32)
+    for y in range(first, end):
+        _join_row(sums, out, np.int64(y), ranked)
 
 
 @kernel()

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import kernel, njit
+from wideflow.compiled import kernel, over_rows
 from wideflow.config import EvidenceConfig
 from wideflow.descriptors.daisy import Pattern
 from wideflow.descriptors.distance import daisy_distance
@@ -41,21 +40,35 @@ def cost_volume(
     cap = np.int32(config.descriptor_cap * _FULL)
     volume = np.empty((*shape, len(depths)), np.float32)
     _compare(
-        source, targets, H, e, depths.astype(np.float32), config.best_share, cap, np.float32(1 / (cap * histograms)), volume
+        shape[0],
+        source,
+        targets,
+        H,
+        e,
+        depths.astype(np.float32),
+        config.best_share,
+        cap,
+        np.float32(1 / (cap * histograms)),
+        volume,
     )
     return volume
 
 
-@njit(parallel=True)
-def _compare(source, targets, H, e, depths, share, cap, scale, volume):
+@over_rows()
+def _compare(first, end, source, targets, H, e, depths, share, cap, scale, volume):
     views, steps = targets.shape[0], depths.shape[0]
     counted = np.empty(views + 1, np.int32)  # of so many that show a point, how many count
     for shown in range(views + 1):
         counted[shown] = max(1, math.ceil(shown * share))
-    for y in prange(source.shape[0]):
+    place, costs, counts = (
+        np.empty(steps, np.int32),
+        np.empty((views, steps), np.int32),
+        np.empty((2, steps), np.int32),
+    )
+    for y in range(first, end):
         _compare_row(
             source, targets, H, e, depths, counted, cap, scale, volume, np.int64(y),
-            np.empty(steps, np.int32), np.empty((views, steps), np.int32), np.empty((2, steps), np.int32),
+            place, costs, counts,
         )  # fmt: skip
 
 
@@ -83,7 +96,9 @@ def _compare_row(source, targets, H, e, depths, counted, cap, scale, volume, y, 
                 w = np.float32(1) / (far_z + depths[d] * near_z)
                 tx, ty = (far_x + depths[d] * near_x) * w, (far_y + depths[d] * near_y) * w
                 seen = (w > 0) & (tx >= 0) & (ty >= 0) & (tx <= right) & (ty <= bottom)
-                place[d] = np.int32(ty + half) * np.int32(columns) + np.int32(tx + half) if seen else np.int32(-1)
+                place[d] = (
+                    np.int32(ty + half) * np.int32(columns) + np.int32(tx + half) if seen else np.int32(-1)
+                )
                 shown[d] += np.int32(seen)
             last, told = np.int32(-1), _HIDDEN
             line = costs[v]

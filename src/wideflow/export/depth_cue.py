@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import over_rows
 from wideflow.types import Array
 
 _STRENGTH = 4.0  # of the shade: a step of a tenth of the depth takes an eighth of the light behind it
@@ -48,16 +47,24 @@ def cue_depth(
         RGB.
     """
     out = np.empty_like(picture)
-    _cue(picture, 1 / depth, background, radius, clear, max(far, 1.001 * clear), out)
+    _cue(len(out), picture, 1 / depth, background, radius, clear, max(far, 1.001 * clear), out)
     return out
 
 
-@njit(parallel=True)
+@over_rows()
 def _cue(
-    picture: Array, inverse: Array, background: Array, radius: int, clear: float, far: float, out: Array
+    first: int,
+    end: int,
+    picture: Array,
+    inverse: Array,
+    background: Array,
+    radius: int,
+    clear: float,
+    far: float,
+    out: Array,
 ) -> None:
     height, width = inverse.shape
-    for y in prange(height):
+    for y in range(first, end):
         for x in range(width):
             here = inverse[y, x]
             if here <= 0:

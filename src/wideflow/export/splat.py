@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import njit, over_rows
 from wideflow.geometry import project, world_to_camera
 from wideflow.types import Array, View
 
@@ -58,7 +57,7 @@ def draw_points(
     _radii(places, depth, spacing.astype(np.float64) * view.camera.K[0, 0], radii)
     picture = background.copy()
     nearest = np.full(picture.shape[:2], np.inf, np.float32)
-    _draw(places, depth, radii, colours, picture, nearest)
+    _draw(_STRIPS, places, depth, radii, colours, picture, nearest)
     return picture, nearest
 
 
@@ -87,23 +86,30 @@ def _radii(places: Array, depth: Array, width: Array, radii: Array) -> None:
                 radii[y, x, axis] = 0.6 * min(reach, _MOST * own) + 0.25
 
 
-@njit(parallel=True)
+@over_rows()
 def _draw(
-    places: Array, depth: Array, radii: Array, colours: Array, picture: Array, all_nearest: Array
+    first: int,
+    end: int,
+    places: Array,
+    depth: Array,
+    radii: Array,
+    colours: Array,
+    picture: Array,
+    all_nearest: Array,
 ) -> None:
     """Draw strips of the picture side by side; a pixel meets the points in one order, in any strip."""
     height = picture.shape[0]
-    for strip in prange(_STRIPS):
-        first, last = strip * height // _STRIPS, (strip + 1) * height // _STRIPS - 1
-        nearest = all_nearest[first : last + 1]
-        mixed = np.zeros((last - first + 1, picture.shape[1], 4), np.float32)
-        _find_nearest(places, depth, radii, first, nearest)
-        _mix(places, depth, radii, colours, first, nearest, mixed)
+    for strip in range(first, end):
+        top, bottom = strip * height // _STRIPS, (strip + 1) * height // _STRIPS
+        nearest = all_nearest[top:bottom]
+        mixed = np.zeros((bottom - top, picture.shape[1], 4), np.float32)
+        _find_nearest(places, depth, radii, top, nearest)
+        _mix(places, depth, radii, colours, top, nearest, mixed)
         for v in range(mixed.shape[0]):
             for u in range(mixed.shape[1]):
                 if mixed[v, u, 3] > 0:
                     for channel in range(3):
-                        picture[first + v, u, channel] = round(mixed[v, u, channel] / mixed[v, u, 3])
+                        picture[top + v, u, channel] = round(mixed[v, u, channel] / mixed[v, u, 3])
 
 
 @njit()

@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +25,7 @@ from wideflow.errors import InputError
 from wideflow.filling.dense import eliminate
 from wideflow.filling.dissection import Dissection, dissect
 from wideflow.filling.laplacian import REACH, SIDE
+from wideflow.threads import thread_count
 
 Floats = NDArray[np.float64]
 _PARTS = 16  # of the picture at least, which are eliminated side by side
@@ -86,7 +86,7 @@ def solve(
     elimination = _Elimination(plan, stencils, right)
     order, kept = plan.order, right.shape[0] <= keep_limit
     parts, top = order.groups(max(_PARTS, right.shape[0] // _LARGEST + 1))
-    threads = min(numba.get_num_threads(), _MOST_THREADS)
+    threads = min(thread_count(), _MOST_THREADS)
     with ThreadPoolExecutor(threads) as pool:
         waiting, running = deque(parts), deque[tuple[int, Future[None]]]()
         for number in [*top, len(order.parents)]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import njit, over_rows
 
 REACH = 2  # px: two pixels share a 3x3 window if they are at most this far apart
 SIDE = 2 * REACH + 1
@@ -57,7 +56,11 @@ def matting_stencils(
     stencils = np.zeros((int(numbers.max(initial=-1)) + 1, SIDE * SIDE))
     if weights is None:
         weights = np.ones(picture.shape[:2], np.float32)
-    _add_windows(np.ascontiguousarray(picture), numbers, epsilon, weights, stencils)
+    picture = np.ascontiguousarray(picture)
+    # windows three rows apart share no pixel, so threads never write to the same row of L
+    for top in range(1, 4):
+        count = (picture.shape[0] - 2 - top) // 3 + 1
+        _add_windows(count, picture, numbers, epsilon, weights, stencils, top)
     return stencils
 
 
@@ -103,7 +106,10 @@ def relax(
     """
     ys, xs = np.nonzero(unknown)
     rows = np.searchsorted(ys, np.arange(unknown.shape[0] + 1))
-    _relax(stencils, numbers, rows, xs, x)
+    # rows three apart are not coupled, so that threads never read what another one writes
+    for turn in range(3 * _ROUNDS):
+        top = turn % 3
+        _relax((unknown.shape[0] - 1 - top) // 3 + 1, stencils, numbers, rows, xs, x, top)
 
 
 def product(
@@ -111,30 +117,32 @@ def product(
 ) -> NDArray[np.float64]:
     """A x, (N, C), of the matrix A whose rows are stencils."""
     ys, xs = np.nonzero(numbers >= 0)
-    result: NDArray[np.float64] = _product(stencils, ys, xs, numbers, x)
+    result = np.empty_like(x)
+    _product(len(ys), stencils, ys, xs, numbers, x, result)
     return result
 
 
-@njit(parallel=True)
+@over_rows()
 def _add_windows(
+    first: int,
+    end: int,
     picture: NDArray[Any],
     numbers: NDArray[Any],
     epsilon: float,
     weights: NDArray[Any],
     stencils: NDArray[Any],
+    top: int,
 ) -> None:
-    height, width = picture.shape[:2]
-    # windows three rows apart share no pixel, so threads never write to the same row of L
-    for first in range(1, 4):
-        for row in prange((height - 2 - first) // 3 + 1):
-            members = np.empty(9, np.int64)
-            d = np.empty((9, 3))
-            q = np.empty((9, 3))
-            y = first + 3 * row
-            for x in range(1, width - 1):
-                if _find_members(numbers, y, x, members):
-                    _solve_window(picture, y, x, epsilon, d, q)
-                    _add_window(members, d, q, weights[y, x], stencils)
+    """Of every third row of windows, from ``top`` on."""
+    members = np.empty(9, np.int64)
+    d = np.empty((9, 3))
+    q = np.empty((9, 3))
+    for row in range(first, end):
+        y = top + 3 * row
+        for x in range(1, picture.shape[1] - 1):
+            if _find_members(numbers, y, x, members):
+                _solve_window(picture, y, x, epsilon, d, q)
+                _add_window(members, d, q, weights[y, x], stencils)
 
 
 @njit()
@@ -220,12 +228,18 @@ def _solve_window(
         q[k, 2] = cc * r + cf * g + ci * v
 
 
-@njit(parallel=True)
+@over_rows()
 def _product(
-    stencils: NDArray[Any], ys: NDArray[Any], xs: NDArray[Any], numbers: NDArray[Any], x: NDArray[Any]
-) -> Any:
-    result = np.empty_like(x)
-    for i in prange(ys.size):
+    first: int,
+    end: int,
+    stencils: NDArray[Any],
+    ys: NDArray[Any],
+    xs: NDArray[Any],
+    numbers: NDArray[Any],
+    x: NDArray[Any],
+    result: NDArray[Any],
+) -> None:
+    for i in range(first, end):
         for c in range(x.shape[1]):
             total = 0.0
             for k in range(SIDE * SIDE):
@@ -233,28 +247,32 @@ def _product(
                 if j >= 0:
                     total += stencils[i, k] * x[j, c]
             result[i, c] = total
-    return result
 
 
-@njit(parallel=True)
+@over_rows()
 def _relax(
-    stencils: NDArray[Any], numbers: NDArray[Any], rows: NDArray[Any], xs: NDArray[Any], x: NDArray[Any]
+    first: int,
+    end: int,
+    stencils: NDArray[Any],
+    numbers: NDArray[Any],
+    rows: NDArray[Any],
+    xs: NDArray[Any],
+    x: NDArray[Any],
+    top: int,
 ) -> None:
-    height = rows.size - 1
-    # rows three apart are not coupled, so that threads never read what another one writes
-    for turn in range(3 * _ROUNDS):
-        for row in prange((height - 1 - turn % 3) // 3 + 1):
-            y = turn % 3 + 3 * row
-            total = np.empty(x.shape[1])
-            for place in range(rows[y], rows[y + 1]):
-                i = numbers[y + REACH, xs[place] + REACH]
-                if stencils[i, _CENTRE] <= 0:
-                    continue
-                total[:] = 0
-                for k in range(SIDE * SIDE):
-                    j = numbers[y + k // SIDE, xs[place] + k % SIDE]
-                    if j >= 0:
-                        for c in range(x.shape[1]):
-                            total[c] += stencils[i, k] * x[j, c]
-                for c in range(x.shape[1]):
-                    x[i, c] -= total[c] / stencils[i, _CENTRE]
+    """A round of every third row, from ``top`` on."""
+    total = np.empty(x.shape[1])
+    for row in range(first, end):
+        y = top + 3 * row
+        for place in range(rows[y], rows[y + 1]):
+            i = numbers[y + REACH, xs[place] + REACH]
+            if stencils[i, _CENTRE] <= 0:
+                continue
+            total[:] = 0
+            for k in range(SIDE * SIDE):
+                j = numbers[y + k // SIDE, xs[place] + k % SIDE]
+                if j >= 0:
+                    for c in range(x.shape[1]):
+                        total[c] += stencils[i, k] * x[j, c]
+            for c in range(x.shape[1]):
+                x[i, c] -= total[c] / stencils[i, _CENTRE]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import over_rows
 
 Floats = NDArray[np.float32]
 
 _REACH = 0.06  # how far the evidence of a pixel reaches, as a share of the picture's longest side
 _EDGE = 0.12  # step of colour, 0..1, that holds evidence back as much as that reach
 _ROUNDS = 2  # the second reaches half as far, and takes away the stripes of the first
+_BLOCK = 16  # columns at a time, so that what lies side by side is read together
 
 
 class EdgeAware:
@@ -32,15 +32,15 @@ class EdgeAware:
     def spread(self, values: Floats) -> None:
         """Let each pixel's values (h, w, n) reach its surroundings; in place."""
         for across, down in self._kept:
-            _smooth_rows(values, across)
-            _smooth_columns(values, down)
+            _smooth_rows(len(values), values, across)
+            _smooth_columns(-(-values.shape[1] // _BLOCK), values, down)
 
 
-@njit(parallel=True)
-def _smooth_rows(values, keep):
+@over_rows()
+def _smooth_rows(first, end, values, keep):
     """Recursive filter along each row, forward and backward; ``keep`` is what passes to the next pixel."""
-    rows, columns, n = values.shape
-    for r in prange(rows):
+    _, columns, n = values.shape
+    for r in range(first, end):
         for c in range(1, columns):
             for k in range(n):
                 values[r, c, k] += keep[r, c - 1] * (values[r, c - 1, k] - values[r, c, k])
@@ -49,16 +49,16 @@ def _smooth_rows(values, keep):
                 values[r, c, k] += keep[r, c] * (values[r, c + 1, k] - values[r, c, k])
 
 
-@njit(parallel=True)
-def _smooth_columns(values, keep):
+@over_rows()
+def _smooth_columns(first, end, values, keep):
     rows, columns, n = values.shape
-    for block in prange((columns + 15) // 16):
-        first, end = block * 16, min(block * 16 + 16, columns)
+    for block in range(first, end):
+        left, right = block * _BLOCK, min((block + 1) * _BLOCK, columns)
         for r in range(1, rows):
-            for c in range(first, end):
+            for c in range(left, right):
                 for k in range(n):
                     values[r, c, k] += keep[r - 1, c] * (values[r - 1, c, k] - values[r, c, k])
         for r in range(rows - 2, -1, -1):
-            for c in range(first, end):
+            for c in range(left, right):
                 for k in range(n):
                     values[r, c, k] += keep[r, c] * (values[r + 1, c, k] - values[r, c, k])

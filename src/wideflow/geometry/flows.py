@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import prange
 from numpy.typing import ArrayLike, NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import over_rows
 from wideflow.errors import InputError
 from wideflow.geometry.camera import pixel_grid, project, unproject
 from wideflow.geometry.pair import transfer
@@ -86,13 +85,13 @@ def static_flow(source: View, target: View, inverse: ArrayLike) -> NDArray[np.fl
     """
     H, e = transfer(source, target)
     flow = np.empty((source.camera.height, source.camera.width, 2), np.float32)
-    _static_flow(np.column_stack([H, e]), np.asarray(inverse), flow)
+    _static_flow(len(flow), np.column_stack([H, e]), np.asarray(inverse), flow)
     return flow
 
 
-@njit(parallel=True, error_model="numpy")
-def _static_flow(way, inverse, flow):
-    for y in prange(flow.shape[0]):
+@over_rows()
+def _static_flow(first, end, way, inverse, flow):
+    for y in range(first, end):
         for x in range(flow.shape[1]):
             rho = inverse[y, x]
             u = way[0, 0] * x + way[0, 1] * y + way[0, 2] + rho * way[0, 3]

@@ -1,19 +1,28 @@
 """The compiled part of `wideflow.geometry.consistency`."""
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import over_rows
 
 
-@njit(parallel=True)
 def write_errors(
     forward: NDArray[np.float32], backward: NDArray[np.float32], error: NDArray[np.float32]
 ) -> None:
     """Write the forward-backward error of each pixel; the arrays are those of `forward_backward_error`."""
-    rows, columns = error.shape
-    for y in prange(rows):
+    _write_errors(len(error), forward, backward, error)
+
+
+@over_rows()
+def _write_errors(
+    first: int,
+    end: int,
+    forward: NDArray[np.float32],
+    backward: NDArray[np.float32],
+    error: NDArray[np.float32],
+) -> None:
+    columns = error.shape[1]
+    for y in range(first, end):
         for x in range(columns):
             u, v = forward[y, x, 0], forward[y, x, 1]
             error[y, x] = np.inf

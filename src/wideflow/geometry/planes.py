@@ -10,10 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import njit, over_rows
 from wideflow.geometry import PairGeometry
 from wideflow.geometry.edge_aware import EdgeAware
 from wideflow.geometry.pyramid import scale_between
@@ -132,16 +131,16 @@ def _support(
 ) -> Floats:
     height, width = sure.shape
     on = np.zeros((height, width, len(homographies) + 1), np.float32)
-    _mark(flow, sure, homographies, on)
+    _mark(height, flow, sure, homographies, on)
     EdgeAware(picture).spread(on)
     return on[..., :-1] / (on[..., -1:] + np.float32(1e-4))
 
 
-@njit(parallel=True)
-def _mark(flow, sure, homographies, on):
+@over_rows()
+def _mark(first, end, flow, sure, homographies, on):
     """Which planes each sure match lies on; the last of ``on`` counts them all."""
-    rows, columns = sure.shape
-    for y in prange(rows):
+    columns = sure.shape[1]
+    for y in range(first, end):
         for x in range(columns):
             if not sure[y, x]:
                 continue
@@ -173,7 +172,8 @@ def _largest(
         guesses = _guesses(rays, depth, px, near, seed + turn)
         # px by which each match is off, were it on the plane: p0 x + p1 y + p2 - depth, times px
         table = np.stack([px * rays[:, 0], px * rays[:, 1], px, px * depth]).astype(np.float32) / _INLIER
-        scores = _scores(guesses.astype(np.float32), table)
+        scores = np.empty(len(guesses), np.float32)
+        _scores(len(guesses), guesses.astype(np.float32), table, scores)
         if scores.max() < smallest / 2:
             break
         plane = guesses[scores.argmax()]
@@ -223,18 +223,16 @@ def _guesses(rays, depth, px, near, seed):
     return guesses
 
 
-@njit(parallel=True)
-def _scores(guesses, table):
+@over_rows()
+def _scores(first, end, guesses, table, scores):
     """(trials,): how much lies on each plane; what is off by less counts more."""
-    scores = np.zeros(len(guesses), np.float32)
-    for trial in prange(len(guesses)):
+    for trial in range(first, end):
         a, b, c = guesses[trial]
         score = np.float32(0)
         for i in range(table.shape[1]):
             off = a * table[0, i] + b * table[1, i] + c * table[2, i] - table[3, i]
             score += max(np.float32(0), np.float32(1) - off * off)
         scores[trial] = score
-    return scores
 
 
 @njit(inline="always")

@@ -12,10 +12,9 @@ from functools import cached_property
 from math import atan2, copysign, sqrt
 
 import numpy as np
-from numba import prange
 from numpy.typing import ArrayLike, NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import njit, over_rows
 from wideflow.errors import InputError
 from wideflow.geometry.camera import undistort_points
 from wideflow.geometry.epipolar import fundamental_matrix
@@ -63,7 +62,7 @@ class Triangulation:
         """
         points = self.points.reshape(-1, 3)
         covariance = np.empty((len(points), 3, 3))
-        _invert_information(points, *(projection(view) for view in self.views), covariance)
+        _invert_information(len(points), points, *(projection(view) for view in self.views), covariance)
         return covariance.reshape(*self.points.shape, 3)
 
 
@@ -87,6 +86,7 @@ def triangulate(view1: View, view2: View, x1: ArrayLike, x2: ArrayLike) -> Trian
     shape = x1.shape[:-1]
     points, depths, angle = np.empty((*shape, 3)), np.empty((2, *shape)), np.empty(shape)
     _triangulate(
+        x1.size // 2,
         np.ascontiguousarray(x1).reshape(-1, 2),
         np.ascontiguousarray(x2).reshape(-1, 2),
         pinholes(view1, view2),
@@ -113,16 +113,16 @@ def pinholes(view1: View, view2: View) -> Floats:
     )
 
 
-@njit(parallel=True, error_model="numpy")
-def _triangulate(x1, x2, cameras, points, depths, angle):
-    for i in prange(len(x1)):
+@over_rows()
+def _triangulate(first, end, x1, x2, cameras, points, depths, angle):
+    for i in range(first, end):
         point, both, sine, cosine = meet(cameras, x1[i, 0], x1[i, 1], x2[i, 0], x2[i, 1])
         points[i, 0], points[i, 1], points[i, 2] = point
         depths[0, i], depths[1, i] = both
         angle[i] = atan2(sine, cosine)
 
 
-@njit(error_model="numpy")
+@njit()
 def meet(cameras, ax, ay, bx, by):
     """Where the rays of two pixels meet that were moved onto their epipolar lines.
 
@@ -146,7 +146,7 @@ def meet(cameras, ax, ay, bx, by):
     return point, (depth, other), sqrt(squared), rx * qx + ry * qy + rz * qz
 
 
-@njit(inline="always", error_model="numpy")
+@njit(inline="always")
 def _on_epipolar_lines(F, ax, ay, bx, by):
     """The nearest pixels with x2^T F x1 = 0.
 
@@ -175,10 +175,10 @@ def projection(view: View) -> Floats:
     return np.column_stack([view.camera.K @ view.R, view.centre])
 
 
-@njit(parallel=True, error_model="numpy")
-def _invert_information(points, first, second, covariance):
-    for i in prange(len(points)):
-        xx, xy, xz, yy, yz, zz = spread(first, second, points[i, 0], points[i, 1], points[i, 2])
+@over_rows()
+def _invert_information(first, end, points, one, two, covariance):
+    for i in range(first, end):
+        xx, xy, xz, yy, yz, zz = spread(one, two, points[i, 0], points[i, 1], points[i, 2])
         covariance[i, 0, 0] = xx
         covariance[i, 0, 1] = covariance[i, 1, 0] = xy
         covariance[i, 0, 2] = covariance[i, 2, 0] = xz
@@ -187,7 +187,7 @@ def _invert_information(points, first, second, covariance):
         covariance[i, 2, 2] = zz
 
 
-@njit(error_model="numpy")
+@njit()
 def spread(first, second, x, y, z):
     """Upper triangle by rows of a point's covariance for noise of 1 px in two views, each a `projection`.
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import njit, over_rows
 from wideflow.errors import InputError
 from wideflow.geometry.flow_loop import FlowLoop
 from wideflow.geometry.one_time import moved_in_time
@@ -86,6 +85,7 @@ def lift_flows(
     (late, view), (late_next, view_next) = (moved_in_time(frame_t, frame_t1, 1, which) for which in (0, 1))
     views, views_next = (frame_t.views[0], view), (frame_t1.views[0], view_next)
     _lift(
+        height,
         *(np.ascontiguousarray(flow, np.float32) for flow in (flows.optical, flows.stereo, flows.closure)),
         np.stack([pinholes(*views), pinholes(*views_next)]),
         np.stack([projection(each) for each in (*views, *views_next)]),
@@ -120,6 +120,7 @@ def lift_stereo(frame: RigFrame, stereo: Floats, evidence: MatchEvidence) -> Lif
     depth = np.empty(stereo.shape[:2], np.float32)
     relative = np.empty_like(depth)
     _lift_stereo(
+        len(depth),
         np.asarray(stereo, np.float32),
         pinholes(*frame.views),
         projection(frame.views[0]),
@@ -130,15 +131,15 @@ def lift_stereo(frame: RigFrame, stereo: Floats, evidence: MatchEvidence) -> Lif
     return LiftedStereo(depth, judge_depth(relative, stereo, evidence))
 
 
-@njit(parallel=True, error_model="numpy")
+@over_rows()
 def _lift(
-    optical, stereo, closure, cameras, projections, late, base,
+    first, end, optical, stereo, closure, cameras, projections, late, base,
     depth, relative, slip, motion, covariance, motion_covariance,
 ):  # fmt: skip
-    height, width = depth.shape
+    width = depth.shape[1]
     now_cameras, then_cameras = cameras[0], cameras[1]
-    first, second, third, fourth = projections[0], projections[1], projections[2], projections[3]
-    for row in prange(height):
+    one, two, three, four = projections[0], projections[1], projections[2], projections[3]
+    for row in range(first, end):
         y = np.int64(row)
         for x in range(width):
             ax, ay = x + np.float64(optical[y, x, 0]), y + np.float64(optical[y, x, 1])
@@ -149,15 +150,15 @@ def _lift(
                 now_cameras, np.float64(x), np.float64(y), bx + late[0] * way_x, by + late[0] * way_y
             )
             known = _known(now, depths, sine, cosine)
-            own = spread(first, second, now[0], now[1], now[2])
+            own = spread(one, two, now[0], now[1], now[2])
             depth[y, x] = depths[0] if known else np.nan
-            relative[y, x] = _relative(first, own) / depths[0] if known else np.inf
+            relative[y, x] = _relative(one, own) / depths[0] if known else np.inf
             _write(covariance, y, x, own, known)
             then, depths, sine, cosine = meet(
                 then_cameras, ax, ay, cx + late[1] * way_x, cy + late[1] * way_y
             )
             known = known and _known(then, depths, sine, cosine)
-            other = spread(third, fourth, then[0], then[1], then[2])
+            other = spread(three, four, then[0], then[1], then[2])
             both = (
                 own[0] + other[0], own[1] + other[1], own[2] + other[2],
                 own[3] + other[3], own[4] + other[4], own[5] + other[5],
@@ -165,31 +166,31 @@ def _lift(
             _write(motion_covariance, y, x, both, known)
             for k in range(3):
                 motion[y, x, k] = then[k] - now[k] if known else np.nan
-            slip[y, x] = _slip(first, base, now, then, late[2]) if known and late[2] != 0 else 0.0
+            slip[y, x] = _slip(one, base, now, then, late[2]) if known and late[2] != 0 else 0.0
 
 
-@njit(parallel=True, error_model="numpy")
-def _lift_stereo(stereo, cameras, first, second, depth, relative):
-    for y in prange(depth.shape[0]):
+@over_rows()
+def _lift_stereo(first, end, stereo, cameras, one, two, depth, relative):
+    for y in range(first, end):
         for x in range(depth.shape[1]):
             here_x, here_y = np.float64(x), np.float64(y)
             point, depths, sine, cosine = meet(
                 cameras, here_x, here_y, here_x + stereo[y, x, 0], here_y + stereo[y, x, 1]
             )
             known = _known(point, depths, sine, cosine)
-            own = spread(first, second, point[0], point[1], point[2])
+            own = spread(one, two, point[0], point[1], point[2])
             depth[y, x] = depths[0] if known else np.nan
-            relative[y, x] = _relative(first, own) / depths[0] if known else np.inf
+            relative[y, x] = _relative(one, own) / depths[0] if known else np.inf
 
 
-@njit(error_model="numpy")
+@njit()
 def _known(point, depths, sine, cosine):
     """Is the point in front of both cameras, and do its rays meet at an angle?"""
     finite = np.isfinite(point[0]) and np.isfinite(point[1]) and np.isfinite(point[2])
     return finite and depths[0] > 0 and depths[1] > 0 and (sine >= _SLOPE * cosine)
 
 
-@njit(error_model="numpy")
+@njit()
 def _relative(P, own):
     """Standard deviation along the optical axis of a camera, which is the last row of K R."""
     x, y, z = P[2, 0], P[2, 1], P[2, 2]
@@ -197,7 +198,7 @@ def _relative(P, own):
     return np.sqrt(x * x * xx + y * y * yy + z * z * zz + 2 * (x * y * xy + x * z * xz + y * z * yz))
 
 
-@njit(error_model="numpy")
+@njit()
 def _write(covariance, y, x, upper, known):
     xx, xy, xz, yy, yz, zz = upper
     covariance[y, x, 0, 0] = xx if known else np.nan
@@ -208,7 +209,7 @@ def _write(covariance, y, x, upper, known):
     covariance[y, x, 1, 2] = covariance[y, x, 2, 1] = yz if known else np.nan
 
 
-@njit(error_model="numpy")
+@njit()
 def _slip(P, base, now, then, late):
     """Share of depth that a point is off by if it moves between A's picture and B's, this much later.
 

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import cv2
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import kernel, njit
+from wideflow.compiled import kernel, njit, over_rows
 from wideflow.geometry import relative_pose
 from wideflow.types import View
 
@@ -69,6 +68,7 @@ def steady_depth(own: SeenMoment, others: Sequence[SeenMoment]) -> Floats:
     with np.errstate(divide="ignore"):
         inverse = np.stack([np.nan_to_num(1 / other.found.depth) for other in others])
     _agree(
+        len(steady),
         own.found.depth,
         own.found.confidence,
         own.found.moving,
@@ -88,14 +88,17 @@ def smooth(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.asarray(cv2.blur(picture, (_WINDOW, _WINDOW)), np.uint8)
 
 
-@njit(parallel=True)
-def _agree(depth, confidence, moving, picture, inverse, confidences, movings, pictures, ways, steady):
-    count, height, width = inverse.shape
-    for y in numba.prange(height):
-        claims, weights = np.empty((count + 1, width), np.float32), np.empty((count + 1, width), np.float32)
+@over_rows()
+def _agree(
+    first, end, depth, confidence, moving, picture, inverse, confidences, movings, pictures, ways, steady
+):
+    count, _, width = inverse.shape
+    claims, weights = np.empty((count + 1, width), np.float32), np.empty((count + 1, width), np.float32)
+    room = np.empty((4, width), np.float32)
+    for y in range(first, end):
         _agree_row(
             depth, confidence, moving, picture, inverse, confidences, movings, pictures, ways, steady,
-            np.int64(y), claims, weights, np.empty((4, width), np.float32),
+            np.int64(y), claims, weights, room,
         )  # fmt: skip
 
 
@@ -195,9 +198,10 @@ def _join_claims(claims, weights, room):
 @njit(inline="always")
 def _difference(one, y, x, other, there_y, there_x):
     """The largest of those of red, green and blue."""
-    largest = 0
+    largest = np.int64(0)
     for k in range(3):
-        largest = max(largest, abs(np.int64(one[y, x, k]) - np.int64(other[there_y, there_x, k])))
+        step = np.int64(one[y, x, k]) - np.int64(other[there_y, there_x, k])
+        largest = max(largest, abs(step))
     return largest
 
 

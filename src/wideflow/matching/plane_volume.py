@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import kernel, njit
+from wideflow.compiled import kernel, njit, over_rows
 from wideflow.geometry.picture import grey_bytes
 
 Floats = NDArray[np.float32]
@@ -50,15 +49,16 @@ def plane_volumes(pictures: tuple[Floats, Floats], homographies: NDArray[np.floa
     volumes = tuple(np.empty((*grey.shape, count), np.uint8) for grey in (first, second))
     framed = cv2.copyMakeBorder(first, *(_RIM,) * 4, cv2.BORDER_REPLICATE).astype(np.int16)
     marks = np.empty((len(_OFFSETS), *first.shape), np.uint8)
-    _mark(framed, marks)
-    _compare(marks, second.astype(np.float32), homographies, np.ascontiguousarray(back), *volumes)
+    _mark(len(first), framed, marks)
+    blocks = -(-count // _BLOCK)
+    _compare(blocks, marks, second.astype(np.float32), homographies, np.ascontiguousarray(back), *volumes)
     return volumes[0], volumes[1]
 
 
-@njit(parallel=True)
-def _mark(framed, marks):
-    rows, columns = marks.shape[1:]
-    for y in prange(rows):
+@over_rows()
+def _mark(first, end, framed, marks):
+    columns = marks.shape[2]
+    for y in range(first, end):
         for i in range(len(_OFFSETS)):
             dy, dx = _OFFSETS[i] + _RIM
             for x in range(columns):
@@ -151,26 +151,26 @@ def _carry(sums, back, out, places):
             line[x] = sums[iy, ix] if inside[x] > 0 else np.uint8(_OUTSIDE)
 
 
-@njit(parallel=True)
-def _compare(marks, second, homographies, back, here, there):
+@over_rows()
+def _compare(first, end, marks, second, homographies, back, here, there):
     rows, columns, count = here.shape
-    for block in prange((count + _BLOCK - 1) // _BLOCK):
-        start, end = block * _BLOCK, min((block + 1) * _BLOCK, count)
+    for block in range(first, end):
+        start, stop = block * _BLOCK, min((block + 1) * _BLOCK, count)
         framed = np.zeros((rows + 2 * _RIM, columns + 2 * _RIM), np.int16)
         shown = np.empty((rows, columns), np.uint8)
         differ = np.empty((rows + 2, columns + 2), np.uint8)
         sums = np.empty((_BLOCK, rows, columns), np.uint8)
         carried = np.empty((_BLOCK, *there.shape[:2]), np.uint8)
         places, back_there = np.empty((3, columns), np.float32), np.empty((3, there.shape[1]), np.float32)
-        for plane in range(start, end):
+        for plane in range(start, stop):
             _warp(second, homographies[plane], framed, shown, places)
             _differences(marks, framed, shown, differ, sums[plane - start])
             _carry(sums[plane - start], back[plane], carried[plane - start], back_there)
         for y in range(rows):
             for x in range(columns):
-                for plane in range(start, end):
+                for plane in range(start, stop):
                     here[y, x, plane] = sums[plane - start, y, x]
         for y in range(there.shape[0]):
             for x in range(there.shape[1]):
-                for plane in range(start, end):
+                for plane in range(start, stop):
                     there[y, x, plane] = carried[plane - start, y, x]

@@ -8,12 +8,13 @@ number of threads.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
-from numba import prange
 
-from wideflow.compiled import kernel, njit
+from wideflow.compiled import kernel, njit, over_rows
 from wideflow.matching.cost import IMPOSSIBLE, unary
+from wideflow.types import Array
 
 # all offsets have odd length: they lead to pixels of the other parity; j ^ 1 is the opposite one
 _NEAR = np.array([[-1, 0], [1, 0], [0, -1], [0, 1]], np.int64)
@@ -124,10 +125,22 @@ def _insert(new, kept, candidate):
     return min(kept + 1, new.shape[0] - 1)
 
 
-@njit(parallel=True)
-def evaluate(source, target, colours, F, flow, costs, weights):
+def evaluate(
+    source: Array,
+    target: Array,
+    colours: tuple[Array, Array],
+    F: Array,
+    flow: Array,
+    costs: Array,
+    weights: tuple[Any, ...],
+) -> None:
     """Unary cost of every particle, after the weights or the pictures changed."""
-    for y in prange(costs.shape[0]):
+    _evaluate(len(costs), source, target, colours, F, flow, costs, weights)
+
+
+@over_rows()
+def _evaluate(first, end, source, target, colours, F, flow, costs, weights):
+    for y in range(first, end):
         _evaluate_row(source, target, colours[0], colours[1], F, flow, costs, weights, np.int64(y))
 
 
@@ -139,8 +152,21 @@ def _evaluate_row(source, target, colour, colours, F, flow, costs, weights, y):
             costs[y, x, k] = unary(source, target, colour, colours, F, x, y, u, v, weights, IMPOSSIBLE)
 
 
-@njit(parallel=True)
-def sweep(source, target, colours, F, flow, costs, belief, messages, parity, chance, far, weights, smooth):
+def sweep(
+    source: Array,
+    target: Array,
+    colours: tuple[Array, Array],
+    F: Array,
+    flow: Array,
+    costs: Array,
+    belief: Array,
+    messages: Array,
+    parity: int,
+    chance: tuple[np.uint64, np.float32, int],
+    far: bool,
+    weights: tuple[Any, ...],
+    smooth: tuple[np.float32, np.float32],
+) -> None:
     """Update every pixel of one ``parity`` (x + y even or odd) of the checkerboard.
 
     Parameters
@@ -161,8 +187,19 @@ def sweep(source, target, colours, F, flow, costs, belief, messages, parity, cha
     smooth : (float32, float32)
         w_p and tau_p (equation 6); w_p = 0 makes this plain PatchMatch.
     """
-    rows, K = costs.shape[0], costs.shape[2]
-    for y in prange(rows):
+    _sweep(
+        len(costs), source, target, colours, F, flow, costs, belief, messages, parity, chance, far, weights,
+        smooth,
+    )  # fmt: skip
+
+
+@over_rows()
+def _sweep(
+    first, end, source, target, colours, F, flow, costs, belief, messages, parity, chance, far, weights,
+    smooth,
+):  # fmt: skip
+    K = costs.shape[2]
+    for y in range(first, end):
         heard = np.zeros((4, K, 3), np.float32)
         labels = np.zeros((K + 1, 8), np.float32)
         _sweep_row(

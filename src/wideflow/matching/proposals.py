@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import kernel, njit
+from wideflow.compiled import kernel, over_rows
 from wideflow.config import MatchConfig, PassesConfig
 from wideflow.errors import InputError
 from wideflow.geometry.planes import Planes
@@ -107,7 +106,7 @@ def offer(
             best[:], costs[:] = np.nan, IMPOSSIBLE
             shapes = [picture.shape for picture in level.pictures]
             homographies = voices.planes.from_picture(i, shapes)
-            _take_planes(*compared, homographies, voices.planes.supports[i], best, costs)
+            _take_planes(len(costs), *compared, homographies, voices.planes.supports[i], best, costs)
             known = np.isfinite(best[..., 0])
             direction.flow[known, -1] = best[known]
 
@@ -125,10 +124,10 @@ def _filled(flow: Floats) -> Floats:
     return np.where(np.isnan(flow), _NOWHERE, flow)
 
 
-@njit(parallel=True)
-def _take_planes(source, target, colours, F, weights, homographies, support, best, costs):
+@over_rows()
+def _take_planes(first, end, source, target, colours, F, weights, homographies, support, best, costs):
     """The same with the flows of planes, each where enough around a pixel lies on it."""
-    for y in prange(costs.shape[0]):
+    for y in range(first, end):
         _take_planes_row(
             source,
             target,

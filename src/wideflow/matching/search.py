@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numba import prange
 
-from wideflow.compiled import kernel, njit
+from wideflow.compiled import kernel, over_rows
 from wideflow.matching.cost import IMPOSSIBLE, unary
+from wideflow.types import Array
 
 
-@njit(parallel=True)
-def search_line(source, target, colours, F, infinity, epipole, flow, costs, weights, every):
+def search_line(
+    source: Array | None,
+    target: Array,
+    colours: tuple[Array, Array],
+    F: Array,
+    infinity: Array,
+    epipole: Array,
+    flow: Array,
+    costs: Array,
+    weights: tuple[Any, ...],
+    every: int,
+) -> None:
     """Try every whole step on the epipolar line of every pixel; the K best local minima become its particles.
 
     ``infinity`` (3, 3) is the homography of the plane at infinity and ``epipole`` (3,) the oriented epipole
     of the target: only the half line of points in front of both cameras is walked. A zero ``infinity``
     stands for unknown cameras: then the whole line is. Of rows and columns, every so many-th is searched.
     """
+    count = -(-len(costs) // every)
+    _search(count, source, target, colours, F, infinity, epipole, flow, costs, weights, every)
+
+
+@over_rows()
+def _search(first, end, source, target, colours, F, infinity, epipole, flow, costs, weights, every):
     longest = max(target.shape[0], target.shape[1])
-    for i in prange((costs.shape[0] + every - 1) // every):
+    for i in range(first, end):
         room = np.empty((3, longest), np.float32)
         _search_row(
             source, target, colours[0], colours[1], F, infinity, epipole, flow, costs, weights,

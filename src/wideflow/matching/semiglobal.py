@@ -8,10 +8,9 @@ is one label however far it reaches, and a repeated pattern is put where fewest 
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import njit, over_rows
 
 _NEXT = np.uint16(35)  # cost of going on with the next plane of an orientation
 _OTHER = np.float32(900)  # with any other plane
@@ -38,10 +37,12 @@ def likeliest(
     apart = np.uint16(16_384)
     before = np.where(joined, _NEXT, apart).astype(np.uint16)
     after = np.append(before[1:], apart)
+    rows, columns = grey.shape
     for down, right in _SIDES:
-        _sum_lines(volume, grey.astype(np.float32), before, after, down, right, total)
+        lines = rows if down == 0 else columns if right == 0 else rows + columns - 1
+        _sum_lines(lines, volume, grey.astype(np.float32), before, after, down, right, total)
     out = np.empty(volume.shape[:2], np.int32)
-    _least(total, out)
+    _least(len(out), total, out)
     return out
 
 
@@ -74,12 +75,11 @@ def _follow(volume, grey, before, after, y, x, down, right, count, row, total):
         x += right
 
 
-@njit(parallel=True)
-def _sum_lines(volume, grey, before, after, down, right, total):
+@over_rows()
+def _sum_lines(first, end, volume, grey, before, after, down, right, total):
     """All lines of one direction, there and back; no two lines share a pixel."""
     rows, columns, planes = volume.shape
-    lines = rows if down == 0 else columns if right == 0 else rows + columns - 1
-    for line in prange(lines):
+    for line in range(first, end):
         row = np.zeros((2, planes + 2), np.uint16)
         y, x = np.int64(0), np.int64(0)
         if down == 0:
@@ -97,10 +97,10 @@ def _sum_lines(volume, grey, before, after, down, right, total):
         _follow(volume, grey, before, after, y, x, -down, -right, count, row, total)
 
 
-@njit(parallel=True)
-def _least(total, out):
-    rows, columns, planes = total.shape
-    for y in prange(rows):
+@over_rows()
+def _least(first, end, total, out):
+    _, columns, planes = total.shape
+    for y in range(first, end):
         for x in range(columns):
             best = 0
             for k in range(1, planes):

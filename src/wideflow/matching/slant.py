@@ -10,10 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import over_rows
 from wideflow.geometry import pixel_grid
 from wideflow.geometry.edge_aware import EdgeAware
 
@@ -41,7 +40,7 @@ class Slant:
     def enlarged(self, height: int, width: int) -> Slant:
         """The same at twice the size."""
         flow, slope = np.empty((height, width, 2), np.float32), np.empty((height, width, 2, 2), np.float32)
-        _enlarge(self.flow, self.slope, flow, slope)
+        _enlarge(height, self.flow, self.slope, flow, slope)
         return Slant(flow, slope)
 
     def frames(self, epipole: NDArray[np.float64] | None) -> NDArray[np.float32]:
@@ -50,7 +49,7 @@ class Slant:
         The target's lie towards its ``epipole`` (3,), or upright for None.
         """
         frames = np.empty((*self.flow.shape[:2], 2, 2), np.float32)
-        _frames(self.flow, self.slope, np.zeros(3) if epipole is None else epipole, frames)
+        _frames(len(frames), self.flow, self.slope, np.zeros(3) if epipole is None else epipole, frames)
         return frames
 
 
@@ -78,20 +77,20 @@ def fit_slant(picture: NDArray[np.float32], flow: NDArray[np.float32], weight: N
     trust = weight.astype(np.float32)
     model = np.empty((height, width, 6), np.float32)
     for _ in range(_ROUNDS):
-        moments = _moments(grid, flow, trust)
+        moments = np.empty((height, width, 12), np.float32)
+        _moments(height, grid, flow, trust, moments)
         kept.spread(moments)
-        _solve(moments, grid, np.float32(_RIDGE), np.float32(_STEEPEST), model)
+        _solve(height, moments, grid, np.float32(_RIDGE), np.float32(_STEEPEST), model)
         residual = np.linalg.norm(flow - model[..., :2], axis=-1)
         trust = weight / (1 + (residual / _INLIER) ** 2)
     slope = np.ascontiguousarray(model[..., 2:]).reshape(height, width, 2, 2)
     return Slant(np.ascontiguousarray(model[..., :2]), slope)
 
 
-@njit(parallel=True)
-def _moments(grid, flow, weight):
-    rows, columns = weight.shape
-    out = np.empty((rows, columns, 12), np.float32)
-    for r in prange(rows):
+@over_rows()
+def _moments(first, end, grid, flow, weight, out):
+    columns = weight.shape[1]
+    for r in range(first, end):
         for c in range(columns):
             w = weight[r, c] + np.float32(1e-6)
             x, y, u, v = grid[r, c, 0], grid[r, c, 1], flow[r, c, 0], flow[r, c, 1]
@@ -100,13 +99,12 @@ def _moments(grid, flow, weight):
             o[3], o[4], o[5] = w * x * x, w * x * y, w * y * y
             o[6], o[7], o[8] = w * u, w * u * x, w * u * y
             o[9], o[10], o[11] = w * v, w * v * x, w * v * y
-    return out
 
 
-@njit(parallel=True)
-def _solve(moments, grid, ridge, steepest, model):
-    rows, columns = moments.shape[:2]
-    for r in prange(rows):
+@over_rows()
+def _solve(first, end, moments, grid, ridge, steepest, model):
+    columns = moments.shape[1]
+    for r in range(first, end):
         for c in range(columns):
             m = moments[r, c]
             w = m[0]
@@ -125,10 +123,10 @@ def _solve(moments, grid, ridge, steepest, model):
                 model[r, c, 2 + 2 * k], model[r, c, 3 + 2 * k] = a, b
 
 
-@njit(parallel=True)
-def _enlarge(flow, slope, large_flow, large_slope):
-    rows, columns = large_flow.shape[:2]
-    for y in prange(rows):
+@over_rows()
+def _enlarge(first, end, flow, slope, large_flow, large_slope):
+    columns = large_flow.shape[1]
+    for y in range(first, end):
         r = min(y // 2, flow.shape[0] - 1)
         dy = np.float32((y - 0.5) / 2 - r)
         for x in range(columns):
@@ -140,10 +138,10 @@ def _enlarge(flow, slope, large_flow, large_slope):
                 large_slope[y, x, k, 0], large_slope[y, x, k, 1] = a, b
 
 
-@njit(parallel=True)
-def _frames(flow, slope, epipole, frames):
-    rows, columns = flow.shape[:2]
-    for y in prange(rows):
+@over_rows()
+def _frames(first, end, flow, slope, epipole, frames):
+    columns = flow.shape[1]
+    for y in range(first, end):
         for x in range(columns):
             tx, ty = x + flow[y, x, 0], y + flow[y, x, 1]
             c, s = epipole[0] - epipole[2] * tx, epipole[1] - epipole[2] * ty

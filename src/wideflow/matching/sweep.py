@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import over_rows
 from wideflow.config import MatchConfig
 from wideflow.geometry import PairGeometry, forward_backward_error
 from wideflow.geometry.picture import grey_bytes
@@ -69,14 +68,14 @@ def sweep_planes(level: Level, directions: tuple[Direction, ...], config: MatchC
 def _slant(homographies: NDArray[np.floating[Any]], taken: NDArray[np.int32]) -> Slant:
     """Flow and slope of the plane that each pixel lies on."""
     flow, slope = np.empty((*taken.shape, 2), np.float32), np.empty((*taken.shape, 2, 2), np.float32)
-    _differentiate(np.ascontiguousarray(homographies, np.float64), taken, flow, slope)
+    _differentiate(len(taken), np.ascontiguousarray(homographies, np.float64), taken, flow, slope)
     return Slant(flow, slope)
 
 
-@njit(parallel=True)
-def _differentiate(homographies, taken, flow, slope):
-    rows, columns = taken.shape
-    for y in prange(rows):
+@over_rows()
+def _differentiate(first, end, homographies, taken, flow, slope):
+    columns = taken.shape[1]
+    for y in range(first, end):
         for x in range(columns):
             H = homographies[taken[y, x]]
             w = H[2, 0] * x + H[2, 1] * y + H[2, 2]

@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import prange
 
-from wideflow.compiled import kernel, njit
+from wideflow.compiled import kernel, njit, over_rows
+from wideflow.types import Array
 
 RIM = 2  # px around the pictures, so that no loop asks for the border
 _ROWS = 16  # that a thread assembles at once
@@ -36,24 +36,26 @@ def _cubic(t):
     )
 
 
-@njit(parallel=True)
-def sample(picture, u, v, out, inside):
+def sample(picture: Array, u: Array, v: Array, out: Array, inside: Array) -> None:
     """The picture, with its rim, where the flow leads, and whether that is inside of it.
 
     ``u`` and ``v`` have a rim of one pixel, ``out`` that of the picture.
     """
-    rows, columns = inside.shape
-    for y in prange(rows):
-        _sample_row(
-            picture, u, v, out, inside, np.int64(y), np.empty(columns, np.int32), np.empty((8, columns), np.float32)
-        )
-    for i in range(RIM):
-        out[i], out[rows + RIM + i] = out[RIM], out[rows + RIM - 1]
+    _sample(len(inside), picture, u, v, out, inside)
+    out[:RIM], out[-RIM:] = out[RIM], out[-RIM - 1]
+
+
+@over_rows()
+def _sample(first, end, picture, u, v, out, inside):
+    columns = inside.shape[1]
+    place, weights = np.empty(columns, np.int32), np.empty((8, columns), np.float32)
+    for y in range(first, end):
+        _sample_row(picture, u, v, out, inside, np.int64(y), place, weights)
 
 
 @kernel()
 def _sample_row(picture, u, v, out, inside, y, place, weights):
-    """A row; ``place`` (W,) and ``weights`` (8, W) are room to work in: all of them first, then what they read."""
+    """A row: first where all pixels read, ``place`` (W,) and ``weights`` (8, W), then what they read."""
     columns, stride = inside.shape[1], np.uint32(picture.shape[1])
     high, wide = np.float32(picture.shape[0] - 2 * RIM - 1), np.float32(picture.shape[1] - 2 * RIM - 1)
     us, vs, seen, zero = u[y + 1, 1:], v[y + 1, 1:], inside[y], np.float32(0)
@@ -70,39 +72,57 @@ def _sample_row(picture, u, v, out, inside, y, place, weights):
     pixels, drawn = picture.reshape(-1), out[y + RIM, RIM:]
     for x in range(columns):
         i = np.uint32(place[x])
-        j, k, m = np.uint32(i + stride), np.uint32(i + stride + stride), np.uint32(i + stride + stride + stride)
+        j, k, m = (
+            np.uint32(i + stride),
+            np.uint32(i + stride + stride),
+            np.uint32(i + stride + stride + stride),
+        )
         p, q, r, s = b0[x], b1[x], b2[x], b3[x]
         one = p * pixels[i] + q * pixels[j] + r * pixels[k] + s * pixels[m]
         two = p * pixels[i + _1] + q * pixels[j + _1] + r * pixels[k + _1] + s * pixels[m + _1]
         three = p * pixels[i + _2] + q * pixels[j + _2] + r * pixels[k + _2] + s * pixels[m + _2]
         four = p * pixels[i + _3] + q * pixels[j + _3] + r * pixels[k + _3] + s * pixels[m + _3]
         drawn[x] = a0[x] * one + a1[x] * two + a2[x] * three + a3[x] * four
-    for i in range(RIM):
-        out[y + RIM, i], out[y + RIM, columns + RIM + i] = drawn[0], drawn[columns - 1]
+    for beside in range(RIM):
+        out[y + RIM, beside], out[y + RIM, columns + RIM + beside] = drawn[0], drawn[columns - 1]
 
 
-@njit(parallel=True)
-def assemble(here, there, inside, u, v, free, F, weights, system, bonds):
+def assemble(
+    here: Array,
+    there: Array,
+    inside: Array,
+    u: Array,
+    v: Array,
+    free: Array,
+    F: Array,
+    weights: Array,
+    system: Array,
+    bonds: Array,
+) -> None:
     """The linear system of a step: at each pixel the inverse of its matrix (3) and its right-hand side (2).
 
     ``bonds`` (2, H + 1, 2, half + 1) tie a pixel to those at its right and below; the first row and column
     are 0.
     """
+    blocks = -(-len(inside) // _ROWS)
+    _assemble(blocks, here, there, inside, u, v, free, F, weights, system, bonds)
+
+
+@over_rows()
+def _assemble(first, end, here, there, inside, u, v, free, F, weights, system, bonds):
     rows, columns = inside.shape
-    for block in prange((rows + _ROWS - 1) // _ROWS):
-        first, end = block * _ROWS, min(rows, (block + 1) * _ROWS)
+    for block in range(first, end):
+        top, bottom = block * _ROWS, min(rows, (block + 1) * _ROWS)
         mean = np.empty((2 * RIM + 1, columns + 2 * RIM), np.float32)
         change = np.empty_like(mean)
         pixels = np.empty((5, columns), np.float32)
         right, below = np.zeros(columns + 1, np.float32), np.empty(columns, np.float32)
         above = np.zeros(columns, np.float32)
-        for y in range(first, first + 2 * RIM):
+        for y in range(top, top + 2 * RIM):
             _mean_row(here[y], there[y], mean[y % 5], change[y % 5])
-        if first > 0:
-            _bond_row(
-                u[first:], v[first:], free[0, first - 1], free[1, first - 1], weights[0], right[1:], above
-            )
-        for y in range(first, end):
+        if top > 0:
+            _bond_row(u[top:], v[top:], free[0, top - 1], free[1, top - 1], weights[0], right[1:], above)
+        for y in range(top, bottom):
             _mean_row(here[y + 4], there[y + 4], mean[(y + 4) % 5], change[(y + 4) % 5])
             m = (mean[y % 5], mean[(y + 1) % 5], mean[(y + 2) % 5], mean[(y + 3) % 5], mean[(y + 4) % 5])
             c = (change[(y + 1) % 5], change[(y + 2) % 5], change[(y + 3) % 5])
@@ -211,33 +231,45 @@ def _part(row, even, odd):
         odd[i] = row[2 * i + 1]
 
 
-@njit(parallel=True)
-def relax(system, bonds, steps, width, first, turns, relaxation):
+def relax(
+    system: Array, bonds: Array, steps: Array, width: int, first: int, turns: int, relaxation: np.float32
+) -> None:
     """Some turns of either colour, in which each pixel's numbers come from memory but once.
 
     A band of rows takes its turns while it is in the cache, row behind row: first what its own rows allow,
     which is a row less on either side with every turn, then what is left between two bands.
     """
+    bands = max(1, system.shape[1] // max(_BAND, 2 * turns))
+    _relax_bands(bands, system, bonds, steps, width, first, turns, relaxation, bands)
+    _relax_borders(bands - 1, system, bonds, steps, width, first, turns, relaxation, bands)
+
+
+@over_rows()
+def _relax_bands(first, end, system, bonds, steps, width, from_turn, turns, relaxation, bands):
     rows = system.shape[1]
-    bands = max(1, rows // max(_BAND, 2 * turns))
-    for band in prange(bands):
+    for band in range(first, end):
         top, bottom = band * rows // bands, (band + 1) * rows // bands
         above, below = min(band, 1), min(bands - 1 - band, 1)  # is there a band on that side?
         for front in range(top, bottom + turns):
             for turn in range(turns):
                 y = front - turn
                 if top + above * turn <= y < bottom - below * turn:
-                    _relax_row(system, bonds, steps, width, y, first + turn, relaxation)
-    for band in prange(1, bands):
+                    _relax_row(system, bonds, steps, width, y, from_turn + turn, relaxation)
+
+
+@over_rows()
+def _relax_borders(first, end, system, bonds, steps, width, from_turn, turns, relaxation, bands):
+    rows = system.shape[1]
+    for band in range(first + 1, end + 1):
         border = band * rows // bands
         for front in range(border, border + 2 * turns):
             for turn in range(turns):
                 y = front - turn
                 if border - turn <= y < border + turn:
-                    _relax_row(system, bonds, steps, width, y, first + turn, relaxation)
+                    _relax_row(system, bonds, steps, width, y, from_turn + turn, relaxation)
 
 
-@njit()
+@kernel()
 def _relax_row(system, bonds, steps, width, y, turn, relaxation):
     """One turn of the pixels of one colour in a row; ``odd`` if they stand in odd columns."""
     colour = turn & 1
@@ -265,7 +297,7 @@ def _relax_row(system, bonds, steps, width, y, turn, relaxation):
     _relax_pixels(us, vs, ties, system[colour, y], (width + 1 - odd) // 2, relaxation)
 
 
-@njit()
+@kernel()
 def _relax_pixels(us, vs, ties, system, count, relaxation):
     u, ul, ur, uu, ud = us
     v, vl, vr, vu, vd = vs
@@ -278,11 +310,17 @@ def _relax_pixels(us, vs, ties, system, count, relaxation):
         v[i] += relaxation * (b[i] * r + c[i] * s - v[i])
 
 
-@njit(parallel=True)
-def add_step(steps, u, v, furthest):
+def add_step(steps: Array, u: Array, v: Array, furthest: np.float32) -> None:
     """Move the flow, by at most so many px, and its rim with it."""
-    rows, columns = u.shape[0] - 2, u.shape[1] - 2
-    for y in prange(rows):
+    _add_step(len(u) - 2, steps, u, v, furthest)
+    for flow in (u, v):
+        flow[0], flow[-1] = flow[1], flow[-2]
+
+
+@over_rows()
+def _add_step(first, end, steps, u, v, furthest):
+    columns = u.shape[1] - 2
+    for y in range(first, end):
         for k in range(2):
             flow = u[y + 1] if k == 0 else v[y + 1]
             for odd in range(2):
@@ -290,5 +328,3 @@ def add_step(steps, u, v, furthest):
                 for i in range((columns + 1 - odd) // 2):
                     place[2 * i] += min(max(step[i], -furthest), furthest)
             flow[0], flow[columns + 1] = flow[1], flow[columns]
-    for flow in (u, v):
-        flow[0], flow[rows + 1] = flow[1], flow[rows]

@@ -13,12 +13,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import TypeVar
 
-import numba
-import numpy as np
-from numba import prange
-from numpy.typing import NDArray
-
-from wideflow.compiled import njit
+from wideflow.threads import thread_count, use_threads
 from wideflow.types import Camera
 
 Piece = TypeVar("Piece", bound=Hashable)
@@ -54,18 +49,17 @@ def in_lanes(
     pixels : int
         Of the largest picture that pieces work on: large ones are worked on one at a time.
     """
-    threads = numba.get_num_threads()
-    several = threads > 1 and pixels <= _LARGE and _threads_may_meet()
-    lanes = min(_LANES, threads) if several else 1
+    threads = thread_count()
+    lanes = min(_LANES, threads) if pixels <= _LARGE else 1
     waiting = dict.fromkeys(pieces)
     missing = {piece: {need for need in needs(piece) if need in waiting} for piece in pieces}
     running: dict[Future[Found], Piece] = {}
     done = 0
 
     def work(piece: Piece, share: int) -> Found:
-        numba.set_num_threads(share)
         try:
-            return do(piece)
+            with use_threads(share):
+                return do(piece)
         finally:
             _give_back()
 
@@ -96,15 +90,3 @@ def _give_back() -> None:
     """Hand free memory back to the system: the allocator of C keeps a store of it for each thread."""
     with suppress(OSError, AttributeError, TypeError):  # only glibc has this
         ctypes.CDLL(None).malloc_trim(0)
-
-
-def _threads_may_meet() -> bool:
-    """Whether two threads of Python may be in parallel loops at once: not with Numba's own pool."""
-    _touch(np.zeros(2))
-    return numba.threading_layer() in ("omp", "tbb")  # type: ignore[attr-defined]
-
-
-@njit(parallel=True)
-def _touch(values: NDArray[np.float64]) -> None:
-    for i in prange(values.size):
-        values[i] = i

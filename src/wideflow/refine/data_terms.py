@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import njit, over_rows
 from wideflow.refine.epipolar_terms import epipolar_t, epipolar_t1
 from wideflow.refine.lanes import LANES
 from wideflow.refine.sampling import CHANNELS, COLOURS, HALVES, READ, TAPS, cubic, find
@@ -94,22 +93,22 @@ def linearise(
         Sum of the terms over all pixels.
     """
     energy = np.empty(flows.shape[0] - 2)
-    _linearise(*features, visible, fundamental, weights, flows, system, penalty, energy)
+    _linearise(len(energy), *features, visible, fundamental, weights, flows, system, penalty, energy)
     return float(energy.sum())
 
 
-@njit(parallel=True, error_model="numpy")
-def _linearise(a0, b0, a1, b1, visible, fundamental, weights, flows, system, penalty, energy):
-    rows, strip = flows.shape[0] - 2, flows.shape[1] - 2
+@over_rows()
+def _linearise(first, end, a0, b0, a1, b1, visible, fundamental, weights, flows, system, penalty, energy):
+    strip = flows.shape[1] - 2
     height, width, alpha, epsilon = a0.shape[0] - 4, a0.shape[1] - 4, weights[ALPHA], weights[EPSILON]
     height_b, width_b = b0.shape[0] - 4, b0.shape[1] - 4
-    first, stereo, loop = a1.reshape(-1), b0.reshape(-1), b1.reshape(-1)
+    optical, stereo, loop = a1.reshape(-1), b0.reshape(-1), b1.reshape(-1)
     over_time = weights[COLOUR], weights[GRADIENT]
     between = weights[STEREO_COLOUR], weights[STEREO_GRADIENT]
     now, after = fundamental[0].reshape(-1), fundamental[1].reshape(-1)
     # of one type wherever they come from, so that helpers are compiled but once
     p1, p2, p3 = np.int64(P1), np.int64(P2), np.int64(P3)
-    for row in prange(rows):
+    for row in range(first, end):
         y = np.int64(row)
         x, where, total = np.empty(LANES), np.empty((3, 2 * LANES)), np.zeros(LANES)
         found, own = np.zeros((3, _VALUES * LANES), np.float32), np.empty(CHANNELS * LANES, np.float32)
@@ -127,7 +126,7 @@ def _linearise(a0, b0, a1, b1, visible, fundamental, weights, flows, system, pen
                     own[c * LANES + n] = here[column, c]
             _where(x, y, u, i, where)
             find(width, height, where, p1, taps)
-            cubic(first, width, taps, seen, i, p1, halves, found)
+            cubic(optical, width, taps, seen, i, p1, halves, found)
             find(width_b, height_b, where, p2, taps)
             cubic(stereo, width_b, taps, seen, i, p2, halves, found)
             find(width_b, height_b, where, p3, taps)
@@ -146,7 +145,7 @@ def _linearise(a0, b0, a1, b1, visible, fundamental, weights, flows, system, pen
         energy[y] = total.sum()
 
 
-@njit(error_model="numpy")
+@njit()
 def _where(x, y, u, i, where):
     """The places p1, p2, p3: their x, then their y."""
     for n in range(LANES):
@@ -157,7 +156,7 @@ def _where(x, y, u, i, where):
         where[P3, LANES + n] = p1y + u[i, U2Y + n] + u[i, U3Y + n]
 
 
-@njit(error_model="numpy")
+@njit()
 def _fixed(found, place, own, seen, i, weights, epsilon, pairs, data):
     """E_D 1 and 3, a moving place against the pixel itself: added to the system and to the data terms."""
     for n in range(LANES):
@@ -190,7 +189,7 @@ def _fixed(found, place, own, seen, i, weights, epsilon, pairs, data):
         pairs[place, P_Y + n] += by
 
 
-@njit(error_model="numpy")
+@njit()
 def _moving(found, place, seen, i, weights, epsilon, pairs, data):
     """E_D 2 and 4, the place p3 against another moving place: the system begins with them."""
     for n in range(LANES):

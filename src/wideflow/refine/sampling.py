@@ -47,7 +47,7 @@ def feature_picture(picture: NDArray[np.float32], blur: float) -> NDArray[np.flo
     return cv2.merge([*known, *[nothing] * (STORED - CHANNELS)])
 
 
-@njit(error_model="numpy")
+@njit()
 def find(width, height, where, place, taps):
     """Where places lie in a picture, to which they are first held; the weights of what is around.
 
@@ -90,7 +90,7 @@ def _taps(a):
     )
 
 
-@njit(error_model="numpy")
+@njit()
 def cubic(flat, width, taps, seen, i, place, halves, found):
     """Catmull-Rom value and derivatives of all channels at places that were found.
 

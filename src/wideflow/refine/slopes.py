@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import kernel, njit, over_rows
 from wideflow.refine.bands import in_bands
 from wideflow.refine.lanes import LANES, Laned, fill_row_margins
 from wideflow.refine.smoothness import BELOW, STEREO
@@ -57,19 +56,21 @@ def slope_energy(
         Filled: weights of the edges to the right and downwards.
     """
     energy = np.empty(slopes.shape[0] - 2)
-    _slope_energy(slopes, conductance, np.float32(weight), np.float32(epsilon), width, bonds, energy)
+    _slope_energy(
+        len(energy), slopes, conductance, np.float32(weight), np.float32(epsilon), width, bonds, energy
+    )
     return float(energy.sum())
 
 
-@njit(parallel=True, error_model="numpy")
-def _slope_energy(slopes, conductance, weight, epsilon, width, bonds, energy):
-    for y in prange(1, len(energy) + 1):
+@over_rows()
+def _slope_energy(first, end, slopes, conductance, weight, epsilon, width, bonds, energy):
+    for y in range(first + 1, end + 1):
         total = np.zeros(LANES)
         _pay(slopes[y], slopes[y + 1], conductance[y], weight, epsilon, width, bonds[y], total)
         energy[y - 1] = total.sum()
 
 
-@njit(error_model="numpy")
+@njit()
 def _pay(slopes, below, g, weight, epsilon, width, bonds, total):
     """A row: its bonds are filled, its energy is added."""
     strip = slopes.shape[0] - 2
@@ -104,18 +105,18 @@ def relax_slopes(flows: Laned, edges: Laned, bonds: Laned, slopes: Laned, sweeps
         Gauss-Seidel sweeps.
     """
     pulls = np.empty((*slopes.shape[:2], _PULLS * LANES), np.float32)
-    _prepare(flows, edges, bonds, pulls)
+    _prepare(len(flows) - 2, flows, edges, bonds, pulls)
     for order in in_bands(slopes.shape[0] - 2, 0, 2 * sweeps):
-        _relax(pulls, slopes, *order)
+        _relax(len(order[1]) - 1, pulls, slopes, *order)
 
 
-@njit(parallel=True, error_model="numpy")
-def _prepare(flows, edges, bonds, pulls):
-    for y in prange(1, flows.shape[0] - 1):
+@over_rows()
+def _prepare(first, end, flows, edges, bonds, pulls):
+    for y in range(first + 1, end + 1):
         _prepare_row(bonds[y - 1], bonds[y], edges[y], flows[y], flows[y + 1], pulls[y])
 
 
-@njit(error_model="numpy")
+@kernel()
 def _prepare_row(bonds_above, bonds, edges, u, below, pulls):
     """Of every pixel: weights of its neighbours, the inverses of their sums with the flow's, its pulls."""
     x, y = 2 * STEREO * LANES, (2 * STEREO + 1) * LANES
@@ -139,19 +140,20 @@ def _prepare_row(bonds_above, bonds, edges, u, below, pulls):
             pulls[i, 9 * LANES + n] = along * (below[i, y + n] - u[i, y + n])
 
 
-@njit(parallel=True, error_model="numpy")
-def _relax(pulls, slopes, order, starts):
+@over_rows()
+def _relax(first, end, pulls, slopes, order, starts):
     """Turns of the red or the black pixels of rows, in the order of `bands`."""
-    for band in prange(len(starts) - 1):
-        for turn in range(starts[band], starts[band + 1]):
-            y, first = order[turn, 0] + 1, 1 + (order[turn, 0] + order[turn, 1]) % 2
-            fill_row_margins(slopes[y])
-            _relax_row(pulls[y], slopes[y - 1], slopes[y], slopes[y + 1], first)
-
-
-@njit(error_model="numpy")
-def _relax_row(pulls, above, slopes, below, first):
     target = np.empty(SLOPES * LANES, np.float32)
+    for band in range(first, end):
+        for turn in range(starts[band], starts[band + 1]):
+            y, start = order[turn, 0] + 1, 1 + (order[turn, 0] + order[turn, 1]) % 2
+            fill_row_margins(slopes[y])
+            _relax_row(pulls[y], slopes[y - 1], slopes[y], slopes[y + 1], start, target)
+
+
+@kernel()
+def _relax_row(pulls, above, slopes, below, first, target):
+    """The pixels of one colour in a row; ``target`` (4 numbers) is room to work in."""
     for i in range(first, slopes.shape[0] - 1, 2):
         for n in range(LANES):
             right, left = pulls[i, n], pulls[i, LANES + n]

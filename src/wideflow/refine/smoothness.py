@@ -8,10 +8,9 @@ flow alone, is the slope that it may have for free; with g = 1 and s = 0 this is
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import njit, over_rows
 from wideflow.refine.lanes import LANES, Laned
 
 FLOWS = 3
@@ -51,20 +50,20 @@ def smoothness(
         Filled: weights of u1, u2, u3 on the edge to the right, then downwards.
     """
     energy = np.empty(flows.shape[0] - 2)
-    _smoothness(flows, slopes, conductance, betas, np.float32(epsilon), width, edges, energy)
+    _smoothness(len(energy), flows, slopes, conductance, betas, np.float32(epsilon), width, edges, energy)
     return float(energy.sum())
 
 
-@njit(parallel=True, error_model="numpy")
-def _smoothness(flows, slopes, conductance, betas, epsilon, width, edges, energy):
+@over_rows()
+def _smoothness(first, end, flows, slopes, conductance, betas, epsilon, width, edges, energy):
     weights = betas[0], betas[1], betas[2]
-    for y in prange(1, len(energy) + 1):
+    for y in range(first + 1, end + 1):
         total = np.zeros(LANES)
         _pay(flows[y], flows[y + 1], slopes[y], conductance[y], weights, epsilon, width, edges[y], total)
         energy[y - 1] = total.sum()
 
 
-@njit(error_model="numpy")
+@njit()
 def _pay(u, below, slopes, g, betas, epsilon, width, edges, total):
     """A row: its edges are filled, its energy is added."""
     strip = u.shape[0] - 2

@@ -7,9 +7,8 @@ threads.
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
-from wideflow.compiled import njit
+from wideflow.compiled import kernel, njit, over_rows
 from wideflow.geometry.triangulation import inverse_of_symmetric
 from wideflow.refine.bands import in_bands
 from wideflow.refine.lanes import LANES, Laned, fill_margins, fill_row_margins
@@ -43,20 +42,21 @@ def solve_step(
         1 is Gauss-Seidel, below 2.
     """
     fill_margins(edges)
-    _factorise(system, edges, flows, slopes)
+    _factorise(len(flows) - 2, system, edges, flows, slopes)
     step = np.zeros_like(flows)
     for first in range(0, 2 * sweeps, _TURNS):
         turns = min(_TURNS, 2 * sweeps - first)
         for order in in_bands(flows.shape[0] - 2, first, turns):
-            _relax(system, edges, step, *order, np.float32(relaxation))
+            bands = len(order[1]) - 1
+            _relax(bands, system, edges, step, *order, np.float32(relaxation))
     fill_margins(step)
     return step
 
 
-@njit(parallel=True, error_model="numpy")
-def _factorise(system, edges, flows, slopes):
+@over_rows()
+def _factorise(first, end, system, edges, flows, slopes):
     """Replace each pixel's matrix by the inverse of itself plus its edges, b by the whole right-hand side."""
-    for y in prange(1, flows.shape[0] - 1):
+    for y in range(first + 1, end + 1):
         rows = (
             system[y],
             edges[y - 1],
@@ -73,7 +73,7 @@ def _factorise(system, edges, flows, slopes):
             _invert(rows[0], i, totals)
 
 
-@njit(error_model="numpy")
+@kernel()
 def _pull(system, edges_above, edges, above, u, below, slopes_above, slopes, i, totals):
     """Add to the right-hand side what the edges pull a pixel by; the sum of their weights for every flow."""
     for n in range(LANES):
@@ -94,7 +94,7 @@ def _pull(system, edges_above, edges, above, u, below, slopes_above, slopes, i, 
                 system[i, RIGHT + k] = pull - system[i, RIGHT + k]
 
 
-@njit(error_model="numpy")
+@kernel()
 def _invert(m, i, totals):
     """Add the weights of edges to the diagonals of matrices, whose upper triangles are then inverted.
 
@@ -181,21 +181,30 @@ def _row(x, y, z, b00, b01, b02, b10, b11, b12, b20, b21, b22):
     return x * b00 + y * b10 + z * b20, x * b01 + y * b11 + z * b21, x * b02 + y * b12 + z * b22
 
 
-@njit(parallel=True, error_model="numpy")
-def _relax(inverse, edges, step, order, starts, relaxation):
+@over_rows()
+def _relax(first, end, inverse, edges, step, order, starts, relaxation):
     """Turns of the red or the black pixels of rows, in the order of `bands`."""
-    for band in prange(len(starts) - 1):
+    target = np.empty(UNKNOWNS * LANES, np.float32)
+    for band in range(first, end):
         for turn in range(starts[band], starts[band + 1]):
-            y, first = order[turn, 0] + 1, 1 + (order[turn, 0] + order[turn, 1]) % 2
+            y, start = order[turn, 0] + 1, 1 + (order[turn, 0] + order[turn, 1]) % 2
             fill_row_margins(step[y])
             _relax_row(
-                inverse[y], edges[y - 1], edges[y], step[y - 1], step[y], step[y + 1], first, relaxation
+                inverse[y],
+                edges[y - 1],
+                edges[y],
+                step[y - 1],
+                step[y],
+                step[y + 1],
+                start,
+                relaxation,
+                target,
             )
 
 
-@njit(error_model="numpy")
-def _relax_row(inverse, edges_above, edges, above, u, below, first, relaxation):
-    target = np.empty(UNKNOWNS * LANES, np.float32)
+@kernel()
+def _relax_row(inverse, edges_above, edges, above, u, below, first, relaxation, target):
+    """The pixels of one colour in a row; ``target`` (6 numbers) is room to work in."""
     for i in range(first, u.shape[0] - 1, 2):
         for n in range(LANES):
             k0, k1, k2, k3, k4, k5 = n, LANES + n, 2 * LANES + n, 3 * LANES + n, 4 * LANES + n, 5 * LANES + n

@@ -14,13 +14,13 @@ VERSIONS = {
     "calibration": 9,
     "pictures": 1,
     "one time": 1,
-    "match": 8,
-    "evidence": 3,
+    "match": 9,
+    "evidence": 4,
     "refute": 1,
     "fill": 6,
-    "refine": 5,
+    "refine": 6,
     "lift": 9,
-    "steady": 2,
+    "steady": 3,
 }
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import njit, over_rows
 from wideflow.tracks.lookups import pixel_of
 from wideflow.tracks.state import Floats, Trails
 from wideflow.tracks.walk import STILL
@@ -49,16 +48,16 @@ def settle(
     still = share < _FEWEST
     xyz = np.full((moments, count, 3), np.nan, np.float32)
     confidence = np.zeros((moments, count), np.float32)
-    _settle(trails, still, starts, forth, back, xyz, confidence)
+    _settle(count, trails, still, starts, forth, back, xyz, confidence)
     return xyz, confidence, still
 
 
-@njit(parallel=True)
-def _settle(trails, still, starts, forth, back, xyz, confidence):
+@over_rows()
+def _settle(first, end, trails, still, starts, forth, back, xyz, confidence):
     pixels, depth, claim, trust, seen = trails.pixels, trails.depth, trails.claim, trails.trust, trails.seen
     alike = trails.likeness
-    moments, count = seen.shape
-    for n in numba.prange(count):
+    moments = len(seen)
+    for n in range(first, end):
         start = starts[n]
         if not depth[start, n] > 0:
             continue

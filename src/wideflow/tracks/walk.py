@@ -8,13 +8,15 @@ well seen: the one that was asked for, and the last one that agreed with it. So 
 from __future__ import annotations
 
 import math
+from typing import Any
 
-import numba
 import numpy as np
 
-from wideflow.compiled import njit
+from wideflow.compiled import njit, over_rows
 from wideflow.tracks.lookups import SAME, along, covered, depth_near, pixel_of
 from wideflow.tracks.patches import LEAST, align, likeness, open_share, search, take_patch
+from wideflow.tracks.state import State, Trails
+from wideflow.types import Array
 
 STILL = 0.5  # chance of motion below which a pixel is taken to stand
 _ALIKE = 0.8  # likeness from which a patch counts as found
@@ -60,10 +62,14 @@ def begin(own, state, trails, moment, motion, t):
         trails.seen[t, n], trails.likeness[t, n], trails.moving[t, n] = True, 1.0, moment.moving[v, u]
 
 
-@njit(parallel=True)
-def step(state, trails, moment, depth_before, flow, t):
+def step(state: State, trails: Trails, moment: Any, depth_before: Array, flow: Array, t: int) -> None:
     """Take all points that have begun to moment t, along ``flow`` from the one before."""
-    for n in numba.prange(len(state.world)):
+    _step(len(state.world), state, trails, moment, depth_before, flow, t)
+
+
+@over_rows()
+def _step(first, end, state, trails, moment, depth_before, flow, t):
+    for n in range(first, end):
         if state.depth[n] > 0:
             _step_one(state, trails, moment, depth_before, flow, t, n)
 
@@ -125,7 +131,7 @@ def _step_one(state, trails, moment, depth_before, flow, t, n):
     trails.claim[t, n], trails.trust[t, n] = claim, moment.confidence[v, u]
     if same and (kind == 0 or not accepted):
         # the last that agreed with the query, or, if none does any more, a new beginning
-        _keep_patch(state, moment, n, 1, x, y, z)
+        _keep_patch(state, moment, n, np.int64(1), x, y, z)
 
 
 @njit()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
-from wideflow.compiled import njit
+from wideflow.compiled import njit, over_rows
+from wideflow.types import Array
 
 LENS = 4  # parameters of a lens: log focal length, principal point, k1
 POSE = 6  # of a pose: a small turn and a small shift in the camera's frame
@@ -43,22 +43,38 @@ def _projected(lens, pose, X, J_lens, J_pose, J_point, xy):
     return True
 
 
-@njit(parallel=True)
-def distances(lenses, poses, camera, points, pose, point, xy):
+def distances(
+    lenses: Array, poses: Array, camera: Array, points: Array, pose: Array, point: Array, xy: Array
+) -> Array:
     out = np.empty(len(pose))
-    for o in prange(len(pose)):
-        J_lens, J_pose, J_point = np.empty((2, 4)), np.empty((2, 6)), np.empty((2, 3))
-        place = np.empty(2)
-        n = pose[o]
-        if _projected(lenses[camera[n]], poses[n], points[point[o]], J_lens, J_pose, J_point, place):
-            out[o] = np.hypot(place[0] - xy[o, 0], place[1] - xy[o, 1])
-        else:
-            out[o] = np.inf
+    _distances(len(pose), lenses, poses, camera, points, pose, point, xy, out)
     return out
 
 
-@njit(parallel=True)
-def normal_equations(lenses, poses, camera, points, start, pose, xy, weight, scale):
+@over_rows()
+def _distances(first, end, lenses, poses, camera, points, pose, point, xy, out):
+    for o in range(first, end):
+        J, J_point, place = np.empty((2, LENS + POSE)), np.empty((2, 3)), np.empty(2)
+        n = pose[o]
+        if _projected(
+            lenses[camera[n]], poses[n], points[point[o]], J[:, :LENS], J[:, LENS:], J_point, place
+        ):
+            out[o] = np.hypot(place[0] - xy[o, 0], place[1] - xy[o, 1])
+        else:
+            out[o] = np.inf
+
+
+def normal_equations(
+    lenses: Array,
+    poses: Array,
+    camera: Array,
+    points: Array,
+    start: Array,
+    pose: Array,
+    xy: Array,
+    weight: Array,
+    scale: float,
+) -> tuple[Array, Array, Array, Array, Array]:
     """Upper triangles of the reduced matrices of blocks of points, and what the points need to follow.
 
     Returns
@@ -75,12 +91,23 @@ def normal_equations(lenses, poses, camera, points, start, pose, xy, weight, sca
     parts, right = np.zeros((_BLOCKS, size, size)), np.zeros((_BLOCKS, size))
     inverse, pull = np.zeros((len(points), 3, 3)), np.zeros((len(points), 3))
     cross = np.zeros((len(pose), LENS + POSE, 3))
-    for block in prange(_BLOCKS):
+    found = parts, right, inverse, pull, cross
+    _add_points(_BLOCKS, lenses, poses, camera, points, start, pose, xy, weight, scale, *found)
+    return found
+
+
+@over_rows()
+def _add_points(
+    first, end, lenses, poses, camera, points, start, pose, xy, weight, scale,
+    parts, right, inverse, pull, cross,
+):  # fmt: skip
+    """The points of some blocks."""
+    count = len(lenses)
+    for block in range(first, end):
         S, g = parts[block], right[block]
         J, J_point, place = np.empty((2, LENS + POSE)), np.empty((2, 3)), np.empty(2)
         index = np.empty(LENS + POSE, np.int64)
-        first, last = block * len(points) // _BLOCKS, (block + 1) * len(points) // _BLOCKS
-        for p in range(first, last):
+        for p in range(block * len(points) // _BLOCKS, (block + 1) * len(points) // _BLOCKS):
             V, v = np.zeros((3, 3)), np.zeros(3)
             for o in range(start[p], start[p + 1]):
                 n = pose[o]
@@ -110,7 +137,6 @@ def normal_equations(lenses, poses, camera, points, start, pose, xy, weight, sca
             W = np.linalg.inv(V)
             inverse[p], pull[p] = W, v
             _eliminate(S, g, W, v, cross, start[p], start[p + 1], pose, camera, count)
-    return parts, right, inverse, pull, cross
 
 
 @njit()
@@ -162,10 +188,24 @@ def _eliminate(S, g, W, v, cross, first, last, pose, camera, count):
                         S[at + i, to + j] -= e0 * q[0] + e1 * q[1] + e2 * q[2]
 
 
-@njit(parallel=True)
-def point_steps(inverse, pull, cross, start, pose, camera, step, count):
-    out = np.zeros((len(pull), 3))
-    for p in prange(len(pull)):
+def point_steps(
+    inverse: Array,
+    pull: Array,
+    cross: Array,
+    start: Array,
+    pose: Array,
+    camera: Array,
+    step: Array,
+    count: int,
+) -> Array:
+    out = np.empty((len(pull), 3))
+    _point_steps(len(pull), inverse, pull, cross, start, pose, camera, step, count, out)
+    return out
+
+
+@over_rows()
+def _point_steps(first, end, inverse, pull, cross, start, pose, camera, step, count, out):
+    for p in range(first, end):
         rest = pull[p].copy()
         for o in range(start[p], start[p + 1]):
             n = pose[o]
@@ -179,14 +219,14 @@ def point_steps(inverse, pull, cross, start, pose, camera, step, count):
                     rest[j] -= cross[o, LENS + i, j] * s
         for i in range(3):
             out[p, i] = inverse[p, i, 0] * rest[0] + inverse[p, i, 1] * rest[1] + inverse[p, i, 2] * rest[2]
-    return out
 
 
 @njit()
 def pose_step(lens, pose, points, xy, weight, scale):
     """Distances (N,) of points from their pixels and the step of Gauss and Newton for the pose."""
     H, g, off = 1e-9 * np.eye(POSE), np.zeros(POSE), np.empty(len(points))
-    J_lens, J_pose, J_point, place = np.empty((2, 4)), np.empty((2, 6)), np.empty((2, 3)), np.empty(2)
+    J, J_point, place = np.empty((2, LENS + POSE)), np.empty((2, 3)), np.empty(2)
+    J_lens, J_pose = J[:, :LENS], J[:, LENS:]
     for p in range(len(points)):
         if not _projected(lens, pose, points[p], J_lens, J_pose, J_point, place):
             off[p] = np.inf

@@ -139,6 +139,7 @@ def _client(address: str | None, workers: int) -> Iterator[Any]:
             client.close()
         return
     threads = max(1, (os.cpu_count() or 1) // workers)
+    # of our loops, and of NumPy's linear algebra
     environment = {"NUMBA_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
     try:
         cluster = LocalCluster(
