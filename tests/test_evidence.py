@@ -7,7 +7,14 @@ import pytest
 import room
 from wideflow.config import FillConfig
 from wideflow.evidence import Glimpse, choose_views, depth_over_time
-from wideflow.geometry import ideal_camera, points_from_depth, static_flow, transfer, world_to_camera
+from wideflow.geometry import (
+    flow_depths,
+    ideal_camera,
+    points_from_depth,
+    static_flow,
+    transfer,
+    world_to_camera,
+)
 from wideflow.geometry.undistorter import Undistorter
 from wideflow.lift import BOTH_NOW, COMPLETED, OVER_TIME, UNKNOWN, Judged, join, rigid_error, static_chance
 from wideflow.pipeline.step.flows import fill_stereo
@@ -114,6 +121,25 @@ def test_transfer_is_the_flow_of_a_static_world() -> None:
     point = world_to_camera(two, points_from_depth(one, depth)[40, 30])
     np.testing.assert_allclose(5 * q, two.camera.K @ point, rtol=1e-6)
     assert np.nanmax(rigid_error(one, two, np.float32(1 / depth), flow)) < 1e-4
+
+
+def test_depths_of_a_flow_are_those_that_it_came_from() -> None:
+    one, two = room.view(CAMERA, 0.0, 0.0), room.view(CAMERA, 0.7, 0.3)
+    x, y = np.meshgrid(np.arange(SIZE[0]), np.arange(SIZE[1]))
+    depth = (4 + 0.01 * x + 0.5 * np.sin(y / 9)).astype(np.float32)
+    flow = static_flow(one, two, 1 / depth)
+    here, there = flow_depths(one, two, flow)
+    np.testing.assert_allclose(here, depth, rtol=1e-4)
+    points = world_to_camera(two, points_from_depth(one, depth))
+    np.testing.assert_allclose(there, points[..., 2], rtol=1e-4)
+    # beside the epipolar line lies the same depth; what would be behind a camera, or is unknown, has none
+    ahead = static_flow(one, two, 1 / (1.02 * depth)) - flow
+    across = np.stack([-ahead[..., 1], ahead[..., 0]], axis=2)
+    across /= np.linalg.norm(across, axis=2, keepdims=True)
+    np.testing.assert_allclose(flow_depths(one, two, flow + across)[0], depth, rtol=2e-3)
+    behind = static_flow(one, two, np.full_like(depth, 1e-9)) + 100 * ahead
+    assert np.isnan(flow_depths(one, two, behind)).all()
+    assert np.isnan(flow_depths(one, two, np.full_like(flow, np.nan))).all()
 
 
 def judged(surface: float, deviation: float) -> Judged:

@@ -26,7 +26,7 @@ def extend_planes(
     backward: Flow,
     unknown: Mask,
     views: tuple[View, View],
-    shown: NDArray[np.float64],
+    shown: Floats,
 ) -> tuple[Flow, Mask]:
     """Complete a stereo flow by the planes of the scene.
 
@@ -40,7 +40,7 @@ def extend_planes(
         Pixels of the first picture whose flow is not to be believed.
     views : pair of View
         The cameras, pinhole.
-    shown : (H2, W2) float64
+    shown : (H2, W2) float32
         Depth of what the second picture shows, of `depth_shown`.
 
     Returns
@@ -97,7 +97,7 @@ def _planes(
 def _behind(
     here: NDArray[np.float64],
     there: NDArray[np.float64],
-    shown: NDArray[np.float64],
+    shown: Floats,
     views: tuple[View, View],
 ) -> Mask:
     """Which points (N,) may be hidden from the second camera: nothing further is shown in their place."""

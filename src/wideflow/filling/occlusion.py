@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from wideflow.compiled import njit
 from wideflow.config import FillConfig
 from wideflow.errors import InputError
-from wideflow.geometry import forward_backward_error, pixel_grid, relative_pose, static_flow, triangulate
+from wideflow.geometry import flow_depths, forward_backward_error, pixel_grid, relative_pose, static_flow
 from wideflow.types import View
 
 _BESIDE, _LEAST_BESIDE = 0.035, 12  # of the longest side, and px: how far what hides a pixel is from it
@@ -129,25 +129,19 @@ def find_occluders(
     disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * reach + 1, 2 * reach + 1))
     furthest = cv2.erode(np.nan_to_num(np.asarray(behind, np.float32), nan=np.inf), disc)
     near = np.isfinite(furthest)
-    pixels = pixel_grid(width, height)[near]
-    found = triangulate(*views, pixels, pixels + flow[near])
+    depth = flow_depths(*views, flow)[0]
     occluder = np.zeros((height, width), np.bool_)
     with np.errstate(invalid="ignore"):
-        occluder[near] = found.in_front & (found.depths[0] * furthest[near] < 1 - _NEARER)
+        occluder[near] = depth[near] * furthest[near] < 1 - _NEARER
     return occluder
 
 
 def depth_shown(
     forward: NDArray[np.float32], backward: NDArray[np.float32], views: tuple[View, View]
-) -> NDArray[np.float64]:
+) -> NDArray[np.float32]:
     """(H2, W2): depth in the second camera of what its picture shows; NaN where both flows disagree."""
-    height, width = backward.shape[:2]
     known = forward_backward_error(backward, forward) < _AGREEING
-    pixels = pixel_grid(width, height)[known]
-    found = triangulate(*views, pixels + backward[known], pixels)
-    depth = np.full((height, width), np.nan)
-    depth[known] = np.where(found.in_front, found.depths[1], np.nan)
-    return depth
+    return np.where(known, flow_depths(views[1], views[0], backward)[0], np.float32(np.nan))
 
 
 def find_refuted(
@@ -175,7 +169,7 @@ def find_refuted(
     """
     import cv2
 
-    shown = depth_shown(forward, backward, views).astype(np.float32)
+    shown = depth_shown(forward, backward, views)
     nearest = cv2.erode(np.nan_to_num(shown, nan=np.inf), np.ones((3, 3), np.uint8))
     enough = cv2.blur(np.isfinite(shown).astype(np.float32), (3, 3)) > _ENOUGH
     height, width = inverse.shape
@@ -192,7 +186,7 @@ def find_refuted(
 
 def _depth_step(
     flows: list[NDArray[np.float32]], where: NDArray[np.bool_], views: tuple[View, View]
-) -> NDArray[np.float64]:
+) -> NDArray[np.float32]:
     """By how much of itself the depth in the other camera differs between the flow there and back.
 
     Infinite outside of the other picture, and behind a camera.
@@ -204,11 +198,11 @@ def _depth_step(
     nearest = np.clip(np.rint(there), 0, np.array(size) - 1)
     row, column = nearest[:, 1].astype(np.intp), nearest[:, 0].astype(np.intp)
     inside = (np.abs(nearest - there) <= 0.5).all(axis=1)
-    points = triangulate(*views, here, there), triangulate(*views, nearest + flows[1][row, column], nearest)
-    depths = [np.where(each.in_front, each.depths[1], np.nan) for each in points]
+    depth = flow_depths(*views, flows[0])[1][where]
+    shown = flow_depths(views[1], views[0], flows[1])[0][row, column]
     with np.errstate(invalid="ignore", divide="ignore"):
-        step = np.abs(depths[1] / depths[0] - 1)
-    return np.where(inside & np.isfinite(step), step, np.inf)
+        step = np.abs(shown / depth - 1)
+    return np.where(inside & np.isfinite(step), step, np.float32(np.inf))
 
 
 def _without_islands(

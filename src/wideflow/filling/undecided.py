@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.geometry import pixel_grid, triangulate
+from wideflow.geometry import flow_depths, pixel_grid
 from wideflow.types import View
 
 Floats = NDArray[np.float32]
@@ -43,7 +43,7 @@ def decide(
     completed: Floats,
     undecided: Mask,
     views: tuple[View, View],
-    shown: NDArray[np.float64],
+    shown: Floats,
 ) -> Decided:
     """Where a stereo match that fails the check explains the pictures better than its completion does.
 
@@ -57,7 +57,7 @@ def decide(
         Pixels to decide on.
     views : pair of View
         The cameras, pinhole.
-    shown : (H2, W2) float64
+    shown : (H2, W2) float32
         Depth of what the second picture shows, of `depth_shown`.
     """
     leads, there = _shown(pictures[1], matched)
@@ -88,16 +88,15 @@ def _shown(picture: Floats, flow: Floats) -> tuple[Mask, Floats]:
     return inside, cv2.remap(picture, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
 
 
-def _behind(flow: Floats, where: Mask, shown: NDArray[np.float64], views: tuple[View, View]) -> Mask:
+def _behind(flow: Floats, where: Mask, shown: Floats, views: tuple[View, View]) -> Mask:
     """Of the points of some pixels, which lie behind what the other picture shows in their place."""
-    nearest = cv2.erode(np.nan_to_num(shown, nan=np.inf).astype(np.float32), np.ones((3, 3), np.uint8))
+    nearest = cv2.erode(np.nan_to_num(shown, nan=np.inf), np.ones((3, 3), np.uint8))
     y, x = np.nonzero(where)
     here = np.stack([x, y], axis=1).astype(np.float64)
-    there = here + flow[where]
-    found = triangulate(*views, here, there)
-    column, row = np.rint(there).astype(np.intp).T
+    depth = flow_depths(*views, flow)[1][where]
+    column, row = np.rint(here + flow[where]).astype(np.intp).T
     with np.errstate(invalid="ignore"):
-        return np.asarray(nearest[row, column] < found.depths[1] * (1 - _NEARER), np.bool_)
+        return np.asarray(nearest[row, column] < depth * (1 - _NEARER), np.bool_)
 
 
 def _difference(first: Floats, second: Floats) -> Floats:

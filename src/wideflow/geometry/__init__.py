@@ -19,7 +19,14 @@ from wideflow.geometry.epipolar import (
     oriented_epipoles_from_fundamental,
     sampson_distance,
 )
-from wideflow.geometry.flows import TruthFlows, flow_between, points_from_depth, static_flow, truth_flows
+from wideflow.geometry.flows import (
+    TruthFlows,
+    flow_between,
+    flow_depths,
+    points_from_depth,
+    static_flow,
+    truth_flows,
+)
 from wideflow.geometry.pair import PairGeometry, transfer
 from wideflow.geometry.pose import (
     baseline,
@@ -42,6 +49,7 @@ __all__ = [
     "camera_to_world",
     "epipolar_directions",
     "flow_between",
+    "flow_depths",
     "forward_backward_error",
     "fundamental_matrix",
     "ideal_camera",

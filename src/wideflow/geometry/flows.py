@@ -101,6 +101,37 @@ def _static_flow(first, end, way, inverse, flow):
             flow[y, x, 1] = v / w - y if w > 0 else np.nan
 
 
+def flow_depths(source: View, target: View, flow: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Depths (2, H, W) in either pinhole view of what a flow (H, W, 2) between them shows.
+
+    Each match is moved onto the epipolar line in the target: a formula, where the least correction of
+    `triangulate` is a search. NaN where a match is unknown, and where no point in front of both has it.
+    """
+    H, e = transfer(source, target)
+    depths = np.empty((2, *flow.shape[:2]), np.float32)
+    _flow_depths(len(flow), np.column_stack([H, e]), flow, depths)
+    return depths
+
+
+@over_rows()
+def _flow_depths(first, end, way, flow, depths):
+    for y in range(first, end):
+        for x in range(flow.shape[1]):
+            u, v = x + flow[y, x, 0], y + flow[y, x, 1]
+            # of what is infinitely far, and by how much it moves for each inverse depth
+            p = way[0, 0] * x + way[0, 1] * y + way[0, 2]
+            q = way[1, 0] * x + way[1, 1] * y + way[1, 2]
+            w = way[2, 0] * x + way[2, 1] * y + way[2, 2]
+            # along the line through both
+            along, across = p * way[2, 3] - w * way[0, 3], q * way[2, 3] - w * way[1, 3]
+            moved = along * (way[0, 3] - u * way[2, 3]) + across * (way[1, 3] - v * way[2, 3])
+            inverse = -(along * (p - u * w) + across * (q - v * w)) / moved
+            there = w + inverse * way[2, 3]  # depth there by depth here
+            front = inverse > 0 and there > 0
+            depths[0, y, x] = 1 / inverse if front else np.nan
+            depths[1, y, x] = there / inverse if front else np.nan
+
+
 def truth_flows(truth: Truth, frame_t: RigFrame, frame_t1: RigFrame, camera_index: int) -> TruthFlows:
     """All flows of one picture from its ground truth.
 
