@@ -131,7 +131,7 @@ def find_occluders(
     near = np.isfinite(furthest)
     depth = flow_depths(*views, flow)[0]
     occluder = np.zeros((height, width), np.bool_)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         occluder[near] = depth[near] * furthest[near] < 1 - _NEARER
     return occluder
 
