@@ -6,13 +6,12 @@ each other after every loop. Two stages that have a thread each are.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import suppress
 from itertools import islice
 from typing import TypeVar
 
+from wideflow.memory import give_back
 from wideflow.threads import thread_count, use_threads
 from wideflow.types import Camera
 
@@ -57,36 +56,30 @@ def in_lanes(
     done = 0
 
     def work(piece: Piece, share: int) -> Found:
-        try:
-            with use_threads(share):
-                return do(piece)
-        finally:
-            _give_back()
+        with use_threads(share):
+            return do(piece)
 
-    with ThreadPoolExecutor(lanes) as pool:
-        while waiting or running:
-            ready = list(islice((piece for piece in waiting if not missing[piece]), _SEEN))
-            now = sum(map(effort, [*ready, *running.values()]))
-            for piece in ready[: lanes - len(running)]:
-                begin(done, piece)
-                del waiting[piece]
-                share = threads if effort(piece) > now - effort(piece) else threads // lanes
-                running[pool.submit(work, piece, share)] = piece
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                piece = running.pop(future)
-                found = future.result()
-                done += 1
-                for each in missing.values():
-                    each.discard(piece)
-                yield piece, found
+    try:
+        with ThreadPoolExecutor(lanes) as pool:
+            while waiting or running:
+                ready = list(islice((piece for piece in waiting if not missing[piece]), _SEEN))
+                now = sum(map(effort, [*ready, *running.values()]))
+                for piece in ready[: lanes - len(running)]:
+                    begin(done, piece)
+                    del waiting[piece]
+                    share = threads if effort(piece) > now - effort(piece) else threads // lanes
+                    running[pool.submit(work, piece, share)] = piece
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    piece = running.pop(future)
+                    found = future.result()
+                    done += 1
+                    for each in missing.values():
+                        each.discard(piece)
+                    yield piece, found
+    finally:
+        give_back()
 
 
 def largest(cameras: Iterable[Camera]) -> int:
     """Pixels of the largest picture that these cameras take."""
     return max(camera.width * camera.height for camera in cameras)
-
-
-def _give_back() -> None:
-    """Hand free memory back to the system: the allocator of C keeps a store of it for each thread."""
-    with suppress(OSError, AttributeError, TypeError):  # only glibc has this
-        ctypes.CDLL(None).malloc_trim(0)

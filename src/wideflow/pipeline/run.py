@@ -14,6 +14,7 @@ from wideflow import __version__
 from wideflow.config import Config
 from wideflow.errors import FileError, InputError
 from wideflow.files.rig import rig_to_bytes
+from wideflow.memory import keep_memory
 from wideflow.pipeline.before.prepare import make_plan
 from wideflow.pipeline.conclude import conclude
 from wideflow.pipeline.job import VIEWS, Job
@@ -159,6 +160,7 @@ def run(
 
 def run_job(job: Job, workers: int | None, cluster: str | None, report: bool, progress: Progress) -> Result:
     """`run` of what a `Job` describes."""
+    keep_memory()
     place = Place(job.out)
     if wrong := sorted(set(job.keep) - set(OPTIONAL)):
         raise InputError(f"there is no array {wrong[0]} to keep; there are {', '.join(OPTIONAL)}")

@@ -14,6 +14,7 @@ from wideflow.config import Config
 from wideflow.errors import InputError
 from wideflow.geometry.picture import checked_picture
 from wideflow.geometry.undistorter import Undistorter
+from wideflow.memory import keep_memory
 from wideflow.pipeline.lanes import in_lanes, largest
 from wideflow.pipeline.step.flows import Shot
 from wideflow.pipeline.step.order import SOURCES, given_as, giver, kept_before, kept_order
@@ -151,6 +152,7 @@ class StagesInMemory:
         config: Config | None = None,
         voice: Voice | None = None,
     ) -> None:
+        keep_memory()
         views = frames[0].views
         filmed = Rig(
             (views[0].camera, views[1].camera),

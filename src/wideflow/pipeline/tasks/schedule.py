@@ -12,6 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 from wideflow.errors import InputError, MissingExtraError
+from wideflow.memory import keep_memory
 from wideflow.pipeline.lanes import in_lanes, largest
 from wideflow.pipeline.step.order import STAGE
 from wideflow.pipeline.tasks.do import do_task
@@ -86,6 +87,7 @@ def _itself(plan: Plan) -> Plan:
 
 def _task_after(plan: Plan, task: Task, needs: list[Any]) -> dict[str, Any]:
     """``needs`` only makes Dask wait for them: what they found lies in the result's folder."""
+    keep_memory()
     return do_task(plan, task)
 
 
