@@ -151,7 +151,8 @@ class _Elimination:
 @njit()
 def _families(parents: NDArray[Any]) -> Any:
     """The first child of each block, and the next sibling; -1 for none."""
-    children, siblings = np.full(parents.size, -1, np.int64), np.full(parents.size, -1, np.int64)
+    children, siblings = np.empty(parents.size, np.int64), np.empty(parents.size, np.int64)
+    children[:] = siblings[:] = -1
     for number in range(parents.size - 1, -1, -1):
         if parents[number] >= 0:
             siblings[number] = children[parents[number]]
@@ -172,7 +173,8 @@ def _find_rests(
 ) -> Any:
     """Of each block, the places of the later pixels that it is coupled with, and where these end."""
     rests, ends = np.empty(16 + 8 * pixels.size, np.int64), np.zeros(children.size + 1, np.int64)
-    seen = np.full(pixels.size, -1, np.int64)
+    seen = np.empty(pixels.size, np.int64)
+    seen[:] = -1
     for block in range(children.size):
         stop, count = starts[block + 1], ends[block]
         if count + pixels.size > rests.size:

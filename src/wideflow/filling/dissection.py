@@ -57,7 +57,8 @@ class Dissection:
 
 def dissect(ys: NDArray[np.int64], xs: NDArray[np.int64]) -> Dissection:
     """Order the pixels with rows ``ys`` and columns ``xs``, (N,) each."""
-    pixels, sizes, parents = _dissect(ys, xs, _LEAF)
+    room = np.empty(max(ys.max(), xs.max()) + 2 if ys.size else 0, np.int64)
+    pixels, sizes, parents = _dissect(ys, xs, _LEAF, np.arange(ys.size), room)
     last = len(sizes) - 1
     return Dissection(
         pixels=pixels[::-1].copy(),
@@ -67,12 +68,16 @@ def dissect(ys: NDArray[np.int64], xs: NDArray[np.int64]) -> Dissection:
 
 
 @njit()
-def _dissect(ys: NDArray[Any], xs: NDArray[Any], leaf: int) -> Any:
-    """Pixels in the opposite order, block by block, and the blocks' sizes and parents."""
+def _dissect(
+    ys: NDArray[Any], xs: NDArray[Any], leaf: int, pixels: NDArray[Any], before: NDArray[Any]
+) -> Any:
+    """Pixels in the opposite order, block by block, and the blocks' sizes and parents.
+
+    ``pixels`` are all in any order, which is changed; ``before`` has room for every coordinate and one more.
+    """
     count = ys.size
     order, sizes, parents = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
-    pixels, spare = np.arange(count), np.empty(count, np.int64)
-    before = np.empty(max(ys.max(), xs.max()) + 2 if count else 0, np.int64)
+    spare = np.empty(count, np.int64)
     # a part that is cut leaves two, and each is smaller than the one before: so many can wait
     pending = np.empty((count + 2, 3), np.int64)
     pending[0, 0], pending[0, 1], pending[0, 2] = 0, count, -1
@@ -97,7 +102,8 @@ def _dissect(ys: NDArray[Any], xs: NDArray[Any], leaf: int) -> Any:
                 elif place >= REACH:
                     spare[high] = i
                     high += 1
-            part[low : low + high] = spare[:high]
+            for i in range(high):
+                part[low + i] = spare[i]
         if size > 0:
             sizes[blocks], parents[blocks] = size, parent
             parent = blocks

@@ -195,32 +195,38 @@ def _fitted(
     return np.asarray(np.linalg.lstsq(rays * px[:, None], depth * px, rcond=None)[0], np.float64)
 
 
-@njit()
-def _guesses(rays, depth, px, near, seed):
+def _guesses(
+    rays: NDArray[np.float64], depth: NDArray[np.float64], px: NDArray[np.float64], near: float, seed: int
+) -> NDArray[np.float64]:
     """(trials, 3): planes through some matches that lie close together."""
+    normals, rights = np.zeros((_TRIALS, 3, 3)), np.zeros((_TRIALS, 3))
+    taken = np.zeros(_TRIALS, np.int64)
+    _gather(rays, depth, px, near, seed, normals, rights, taken)
+    diagonals = np.einsum("tii->ti", normals)  # a view of them
+    diagonals *= 1 + 1e-9
+    # else they are one point
+    told = (taken >= 4) & (np.abs(np.linalg.det(normals)) > _FLAT * diagonals.prod(axis=1))
     guesses = np.zeros((_TRIALS, 3))
+    guesses[told] = np.linalg.solve(normals[told], rights[told, :, None])[..., 0]
+    return guesses
+
+
+@njit()
+def _gather(rays, depth, px, near, seed, normals, rights, taken):
+    """Normal equations of each guess, and of how many matches."""
     state = np.uint64(seed + 1)
-    for trial in range(_TRIALS):
-        normal, right = np.eye(3) * 1e-30, np.zeros(3)
+    for trial in range(len(taken)):
         state, centre = _pick(state, len(depth))
-        taken = 0
         for _ in range(8 * _SAMPLE):
             state, i = _pick(state, len(depth))
             beside = abs(rays[i, 0] - rays[centre, 0]) < near and abs(rays[i, 1] - rays[centre, 1]) < near
-            if beside and taken < _SAMPLE:
+            if beside and taken[trial] < _SAMPLE:
                 weight = px[i] * px[i]
                 for r in range(3):
-                    right[r] += weight * rays[i, r] * depth[i]
+                    rights[trial, r] += weight * rays[i, r] * depth[i]
                     for c in range(3):
-                        normal[r, c] += weight * rays[i, r] * rays[i, c]
-                taken += 1
-        if taken >= 4:
-            for r in range(3):
-                normal[r, r] *= 1 + 1e-9
-            spread = normal[0, 0] * normal[1, 1] * normal[2, 2]
-            if abs(np.linalg.det(normal)) > _FLAT * spread:  # else they are one point
-                guesses[trial] = np.linalg.solve(normal, right)
-    return guesses
+                        normals[trial, r, c] += weight * rays[i, r] * rays[i, c]
+                taken[trial] += 1
 
 
 @over_rows()

@@ -130,12 +130,18 @@ def exchange(directions: tuple[Direction, ...]) -> None:
         directions[1 - i].flow[known, -1] = offer[known]
 
 
-@njit()
-def inverse(flow, costs, shape):
+def inverse(
+    flow: NDArray[np.float32], costs: NDArray[np.float32], shape: tuple[int, ...]
+) -> NDArray[np.float32]:
     """Flow (h2, w2, 2) from each target pixel to the source pixel that matches it best; NaN for none."""
-    rows, columns = shape
-    offer = np.full((rows, columns, 2), np.nan, np.float32)
-    best = np.full((rows, columns), np.inf, np.float32)
+    offer, best = np.full((*shape, 2), np.nan, np.float32), np.full(shape, np.inf, np.float32)
+    _invert(flow, costs, best, offer)
+    return offer
+
+
+@njit()
+def _invert(flow, costs, best, offer):
+    rows, columns = best.shape
     for y in range(flow.shape[0]):
         for x in range(flow.shape[1]):
             tx = int(np.floor(x + flow[y, x, 0, 0] + 0.5))
@@ -144,4 +150,3 @@ def inverse(flow, costs, shape):
             if inside and costs[y, x, 0] < best[ty, tx]:
                 best[ty, tx] = costs[y, x, 0]
                 offer[ty, tx, 0], offer[ty, tx, 1] = x - tx, y - ty
-    return offer

@@ -124,7 +124,8 @@ def _differences(marks, framed, shown, differ, sums):
         for x in range(columns):
             inner[x] = inner[x] if seen[x] else np.uint8(_OUTSIDE // 9)
         line[0], line[columns + 1] = line[1], line[columns]
-    differ[0], differ[rows + 1] = differ[1], differ[rows]
+    for x in range(columns + 2):
+        differ[0, x], differ[rows + 1, x] = differ[1, x], differ[rows, x]
     for y in range(rows):
         one, two, three = differ[y], differ[y + 1], differ[y + 2]
         for x in range(columns):

@@ -142,7 +142,9 @@ def _linearise(first, end, a0, b0, a1, b1, visible, fundamental, weights, flows,
             epipolar_t(now, x, y, where, inside, weights[LATE_B], alpha, epsilon, pairs, total)
             epipolar_t1(after, x, y, where, inside, weights[LATE_A], alpha, epsilon, pairs, total)
             to_flows(pairs, s, i)
-        energy[y] = total.sum()
+        energy[y] = 0
+        for n in range(LANES):
+            energy[y] += total[n]
 
 
 @njit()

@@ -67,7 +67,9 @@ def _slope_energy(first, end, slopes, conductance, weight, epsilon, width, bonds
     for y in range(first + 1, end + 1):
         total = np.zeros(LANES)
         _pay(slopes[y], slopes[y + 1], conductance[y], weight, epsilon, width, bonds[y], total)
-        energy[y - 1] = total.sum()
+        energy[y - 1] = 0
+        for n in range(LANES):
+            energy[y - 1] += total[n]
 
 
 @njit()

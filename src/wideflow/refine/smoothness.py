@@ -60,7 +60,9 @@ def _smoothness(first, end, flows, slopes, conductance, betas, epsilon, width, e
     for y in range(first + 1, end + 1):
         total = np.zeros(LANES)
         _pay(flows[y], flows[y + 1], slopes[y], conductance[y], weights, epsilon, width, edges[y], total)
-        energy[y - 1] = total.sum()
+        energy[y - 1] = 0
+        for n in range(LANES):
+            energy[y - 1] += total[n]
 
 
 @njit()
