@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wideflow.compiled import njit, over_rows
+from wideflow.compiled import kernel, njit, over_rows
 from wideflow.types import Array
 
 _STEEPEST = np.float32(8.0)  # tangent of the angle between a surface's normal and the line of sight
@@ -38,7 +38,7 @@ def _mixed(state):
     return state
 
 
-@njit()
+@kernel()
 def _unlike(
     x, y, depth, across, down, picture, height, width, H, e, offsets, mine, weights, mean, variance, noise
 ):
@@ -79,7 +79,7 @@ def _unlike(
     return 1 - (both - total * mean + noise) / np.sqrt((variance + noise) * (theirs + noise))
 
 
-@njit()
+@kernel()
 def _price(
     x, y, depth, across, down, grey, pictures, sizes, depths, H, e, offsets, numbers, planes,
     mine, weights, mean, variance, costs,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import kernel, njit
 
 _PANEL = 32  # columns factored together
 _ROWS = 128  # rows whose finished columns stay in the cache while others are updated
@@ -52,7 +52,7 @@ def eliminate(front: NDArray[Any], count: int) -> bool:
     return True
 
 
-@njit()
+@kernel()
 def _subtract(front: NDArray[Any], done: int, first: int, last: int) -> None:
     """Columns first..last less what the ``done`` finished ones contribute, four of those at a time."""
     size = front.shape[0]

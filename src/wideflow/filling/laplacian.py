@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit, over_rows
+from wideflow.compiled import kernel, njit, over_rows
 
 REACH = 2  # px: two pixels share a 3x3 window if they are at most this far apart
 SIDE = 2 * REACH + 1
@@ -145,7 +145,7 @@ def _add_windows(
                 _add_window(members, d, q, weights[y, x], stencils)
 
 
-@njit()
+@kernel()
 def _add_window(
     members: NDArray[Any], d: NDArray[Any], q: NDArray[Any], weight: float, stencils: NDArray[Any]
 ) -> None:
@@ -191,7 +191,7 @@ def _fit_windows(
             misfits[y, x] = max(misfit, 0.0)
 
 
-@njit()
+@kernel()
 def _find_members(numbers: NDArray[Any], y: int, x: int, members: NDArray[Any]) -> bool:
     """The pixels of the window around (y, x); False if some are not in the region."""
     inside = True
@@ -201,7 +201,7 @@ def _find_members(numbers: NDArray[Any], y: int, x: int, members: NDArray[Any]) 
     return inside
 
 
-@njit()
+@kernel()
 def _solve_window(
     picture: NDArray[Any], y: int, x: int, epsilon: float, d: NDArray[Any], q: NDArray[Any]
 ) -> None:

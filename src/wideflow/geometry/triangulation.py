@@ -14,7 +14,7 @@ from math import atan2, copysign, sqrt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wideflow.compiled import njit, over_rows
+from wideflow.compiled import kernel, njit, over_rows
 from wideflow.errors import InputError
 from wideflow.geometry.camera import undistort_points
 from wideflow.geometry.epipolar import fundamental_matrix
@@ -122,7 +122,7 @@ def _triangulate(first, end, x1, x2, cameras, points, depths, angle):
         angle[i] = atan2(sine, cosine)
 
 
-@njit()
+@kernel()
 def meet(cameras, ax, ay, bx, by):
     """Where the rays of two pixels meet that were moved onto their epipolar lines.
 

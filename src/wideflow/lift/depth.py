@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit, over_rows
+from wideflow.compiled import kernel, over_rows
 from wideflow.errors import InputError
 from wideflow.geometry.flow_loop import FlowLoop
 from wideflow.geometry.one_time import moved_in_time
@@ -183,14 +183,14 @@ def _lift_stereo(first, end, stereo, cameras, one, two, depth, relative):
             relative[y, x] = _relative(one, own) / depths[0] if known else np.inf
 
 
-@njit()
+@kernel()
 def _known(point, depths, sine, cosine):
     """Is the point in front of both cameras, and do its rays meet at an angle?"""
     finite = np.isfinite(point[0]) and np.isfinite(point[1]) and np.isfinite(point[2])
     return finite and depths[0] > 0 and depths[1] > 0 and (sine >= _SLOPE * cosine)
 
 
-@njit()
+@kernel()
 def _relative(P, own):
     """Standard deviation along the optical axis of a camera, which is the last row of K R."""
     x, y, z = P[2, 0], P[2, 1], P[2, 2]
@@ -198,7 +198,7 @@ def _relative(P, own):
     return np.sqrt(x * x * xx + y * y * yy + z * z * zz + 2 * (x * y * xy + x * z * xz + y * z * yz))
 
 
-@njit()
+@kernel()
 def _write(covariance, y, x, upper, known):
     xx, xy, xz, yy, yz, zz = upper
     covariance[y, x, 0, 0] = xx if known else np.nan
@@ -209,7 +209,7 @@ def _write(covariance, y, x, upper, known):
     covariance[y, x, 1, 2] = covariance[y, x, 2, 1] = yz if known else np.nan
 
 
-@njit()
+@kernel()
 def _slip(P, base, now, then, late):
     """Share of depth that a point is off by if it moves between A's picture and B's, this much later.
 

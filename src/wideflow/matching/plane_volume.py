@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import kernel, njit, over_rows
+from wideflow.compiled import kernel, over_rows
 from wideflow.geometry.picture import grey_bytes
 
 Floats = NDArray[np.float32]
@@ -105,11 +105,10 @@ def _warp(picture, H, framed, shown, places):
             seen[x] = np.uint8(inside[x])
 
 
-@njit()
-def _differences(marks, framed, shown, differ, sums):
+@kernel()
+def _differences(marks, framed, shown, differ, sums, limit):
     """Comparisons that differ, summed over 3 by 3 pixels."""
     rows, columns = shown.shape
-    limit = np.empty(columns, np.int16)
     for y in range(rows):
         line, seen = differ[y + 1], shown[y]
         line[:] = 0
@@ -160,12 +159,13 @@ def _compare(first, end, marks, second, homographies, back, here, there):
         framed = np.zeros((rows + 2 * _RIM, columns + 2 * _RIM), np.int16)
         shown = np.empty((rows, columns), np.uint8)
         differ = np.empty((rows + 2, columns + 2), np.uint8)
+        limit = np.empty(columns, np.int16)
         sums = np.empty((_BLOCK, rows, columns), np.uint8)
         carried = np.empty((_BLOCK, *there.shape[:2]), np.uint8)
         places, back_there = np.empty((3, columns), np.float32), np.empty((3, there.shape[1]), np.float32)
         for plane in range(start, stop):
             _warp(second, homographies[plane], framed, shown, places)
-            _differences(marks, framed, shown, differ, sums[plane - start])
+            _differences(marks, framed, shown, differ, sums[plane - start], limit)
             _carry(sums[plane - start], back[plane], carried[plane - start], back_there)
         for y in range(rows):
             for x in range(columns):

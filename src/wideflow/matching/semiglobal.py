@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit, over_rows
+from wideflow.compiled import kernel, over_rows
 
 _NEXT = np.uint16(35)  # cost of going on with the next plane of an orientation
 _OTHER = np.float32(900)  # with any other plane
@@ -46,7 +46,7 @@ def likeliest(
     return out
 
 
-@njit()
+@kernel()
 def _follow(volume, grey, before, after, y, x, down, right, count, row, total):
     """Add to ``total`` the costs along one line of ``count`` pixels; ``row`` (2, L + 2) is room to work."""
     planes = volume.shape[2]

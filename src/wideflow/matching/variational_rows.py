@@ -142,14 +142,14 @@ def _assemble(first, end, here, there, inside, u, v, free, F, weights, system, b
             above, below = below, above
 
 
-@njit()
+@kernel()
 def _mean_row(one, two, mean, change):
     for i in range(mean.shape[0]):
         mean[i] = np.float32(0.5) * (one[i] + two[i])
         change[i] = two[i] - one[i]
 
 
-@njit()
+@kernel()
 def _data_row(mean, change, inside, brightness, gradient, pixels):
     """Matrix (a b; b c) and right-hand side (p, q) of the data terms, from five rows and three."""
     far_up, up, here, down, far_down = mean
@@ -179,7 +179,7 @@ def _data_row(mean, change, inside, brightness, gradient, pixels):
         q[i] = -(w * iy * it + n1 * ixy * ixt + n2 * iyy * iyt)
 
 
-@njit()
+@kernel()
 def _line_row(F, y, u, v, weight, pixels):
     """Add the squared distance from the epipolar lines."""
     a, b, c, p, q = pixels[0], pixels[1], pixels[2], pixels[3], pixels[4]
@@ -196,7 +196,7 @@ def _line_row(F, y, u, v, weight, pixels):
         q[x] -= weight * fy * off
 
 
-@njit()
+@kernel()
 def _bond_row(u, v, to_right, to_below, smoothness, right, below):
     """How strongly pixels are tied to those at their right and below; the flow's row begins in the rim."""
     u0, u1, u2, v0, v1, v2 = u[0, 1:], u[0, 2:], u[1, 1:], v[0, 1:], v[0, 2:], v[1, 1:]
@@ -206,7 +206,7 @@ def _bond_row(u, v, to_right, to_below, smoothness, right, below):
         right[i], below[i] = w * to_right[i], w * to_below[i]
 
 
-@njit()
+@kernel()
 def _invert_row(pixels, u, v, right, below, above):
     """Add what ties each pixel to its neighbours, and invert its matrix."""
     a, b, c, p, q = pixels[0], pixels[1], pixels[2], pixels[3], pixels[4]

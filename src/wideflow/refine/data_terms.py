@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit, over_rows
+from wideflow.compiled import kernel, over_rows
 from wideflow.refine.epipolar_terms import epipolar_t, epipolar_t1
 from wideflow.refine.lanes import LANES
 from wideflow.refine.sampling import CHANNELS, COLOURS, HALVES, READ, TAPS, cubic, find
@@ -147,7 +147,7 @@ def _linearise(first, end, a0, b0, a1, b1, visible, fundamental, weights, flows,
             energy[y] += total[n]
 
 
-@njit()
+@kernel()
 def _where(x, y, u, i, where):
     """The places p1, p2, p3: their x, then their y."""
     for n in range(LANES):
@@ -158,7 +158,7 @@ def _where(x, y, u, i, where):
         where[P3, LANES + n] = p1y + u[i, U2Y + n] + u[i, U3Y + n]
 
 
-@njit()
+@kernel()
 def _fixed(found, place, own, seen, i, weights, epsilon, pairs, data):
     """E_D 1 and 3, a moving place against the pixel itself: added to the system and to the data terms."""
     for n in range(LANES):
@@ -191,7 +191,7 @@ def _fixed(found, place, own, seen, i, weights, epsilon, pairs, data):
         pairs[place, P_Y + n] += by
 
 
-@njit()
+@kernel()
 def _moving(found, place, seen, i, weights, epsilon, pairs, data):
     """E_D 2 and 4, the place p3 against another moving place: the system begins with them."""
     for n in range(LANES):

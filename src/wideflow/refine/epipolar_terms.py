@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from wideflow.compiled import njit
+from wideflow.compiled import kernel
 from wideflow.refine.lanes import LANES
 from wideflow.refine.system import (
     P1,
@@ -25,7 +25,7 @@ from wideflow.refine.system import (
 )
 
 
-@njit()
+@kernel()
 def epipolar_t(F, x, y, where, inside, late, alpha, epsilon, pairs, energy):
     """E_E 1, the distance of p2 from the epipolar line of x in pixels, F being that of t.
 
@@ -61,7 +61,7 @@ def epipolar_t(F, x, y, where, inside, late, alpha, epsilon, pairs, energy):
         pairs[P2, Q_Y + n] += late * rb
 
 
-@njit()
+@kernel()
 def epipolar_t1(F, x, y, where, inside, late, alpha, epsilon, pairs, energy):
     """E_E 2, the distance of p3 from the epipolar line of p1, both of which move, F being that of t + 1.
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import kernel
 
 LANES = 16
 Laned = NDArray[np.float32]
@@ -61,7 +61,7 @@ def fill_margins(field: Laned) -> None:
     lanes[:, -1, :, :-1] = lanes[:, 1, :, 1:]
 
 
-@njit()
+@kernel()
 def fill_row_margins(row):
     """The same for one row while it changes."""
     for k in range(0, row.shape[1], LANES):

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import kernel, njit
 from wideflow.refine.lanes import LANES
 
 CHANNELS = 5  # red, green, blue, and the two derivatives of brightness
@@ -47,7 +47,7 @@ def feature_picture(picture: NDArray[np.float32], blur: float) -> NDArray[np.flo
     return cv2.merge([*known, *[nothing] * (STORED - CHANNELS)])
 
 
-@njit()
+@kernel()
 def find(width, height, where, place, taps):
     """Where places lie in a picture, to which they are first held; the weights of what is around.
 
@@ -90,7 +90,7 @@ def _taps(a):
     )
 
 
-@njit()
+@kernel()
 def cubic(flat, width, taps, seen, i, place, halves, found):
     """Catmull-Rom value and derivatives of all channels at places that were found.
 

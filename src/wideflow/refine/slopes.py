@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import kernel, njit, over_rows
+from wideflow.compiled import kernel, over_rows
 from wideflow.refine.bands import in_bands
 from wideflow.refine.lanes import LANES, Laned, fill_row_margins
 from wideflow.refine.smoothness import BELOW, STEREO
@@ -72,7 +72,7 @@ def _slope_energy(first, end, slopes, conductance, weight, epsilon, width, bonds
             energy[y - 1] += total[n]
 
 
-@njit()
+@kernel()
 def _pay(slopes, below, g, weight, epsilon, width, bonds, total):
     """A row: its bonds are filled, its energy is added."""
     strip = slopes.shape[0] - 2

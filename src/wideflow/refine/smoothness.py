@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit, over_rows
+from wideflow.compiled import kernel, over_rows
 from wideflow.refine.lanes import LANES, Laned
 
 FLOWS = 3
@@ -65,7 +65,7 @@ def _smoothness(first, end, flows, slopes, conductance, betas, epsilon, width, e
             energy[y - 1] += total[n]
 
 
-@njit()
+@kernel()
 def _pay(u, below, slopes, g, betas, epsilon, width, edges, total):
     """A row: its edges are filled, its energy is added."""
     strip = u.shape[0] - 2

@@ -4,7 +4,7 @@ The names are constants, which compiled loops fold: offsets in the layout of `la
 that of `LANES` pixels.
 """
 
-from wideflow.compiled import njit
+from wideflow.compiled import kernel
 from wideflow.refine.lanes import LANES
 
 # weights of the data and epipolar terms
@@ -37,7 +37,7 @@ U2Y_U2Y, U2Y_U3X, U2Y_U3Y = _MATRIX[15:18]
 U3X_U3X, U3X_U3Y, U3Y_U3Y = _MATRIX[18:]
 
 
-@njit()
+@kernel()
 def to_flows(pairs, s, i):
     """From places to flows: p1 = u1, p2 = u2, p3 = u1 + u2 + u3.
 
