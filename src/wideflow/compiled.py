@@ -53,9 +53,7 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
             try:
                 dispatcher._cache = _PackageCache(function)
             except RuntimeError:  # no folder at all
-                _say_once(
-                    "compiled code cannot be kept anywhere, so every start compiles for a minute or two"
-                )
+                _say_once("compiled code cannot be kept anywhere, so every start compiles for half a minute")
         return dispatcher
 
     return compiled
@@ -68,6 +66,8 @@ def kernel(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     what most helpers do. A loop over rows allocates what they need, and hands each to a kernel. Only compiled
     code calls it, and takes it in: it is optimised there, once. Optimised by itself before, it would be up to
     half as fast, since loops that fill vector registers already are unrolled and split again.
+
+    What it writes to, no other of its arrays may hold too: the compiler is told so.
     """
     return njit(_nrt=False, no_cpython_wrapper=True, forceinline=True, pipeline_class=_ForCallers, **options)
 
@@ -105,6 +105,7 @@ class _ForCallers(compiler.Compiler):
         state = self.state
         state.library = _AsWritten(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
+        state.flags.noalias = True
         pipelines: list[Any] = super().define_pipelines()
         return pipelines
 

@@ -34,7 +34,7 @@ def run(
     Ends with exit code 3 if the result is not to be trusted.
     """
     with show_progress(quiet) as progress:
-        progress(0, 1, "opening the videos (the first run compiles for a minute or two)")
+        progress(0, 1, "opening the videos (the first run compiles for half a minute)")
         from wideflow.demo.score import score_demo
         from wideflow.pipeline.run import run as run_job
         from wideflow.report.write import write_report

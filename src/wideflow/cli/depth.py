@@ -40,7 +40,7 @@ def run(
         most = min(threads, most)
         cv2.setNumThreads(threads)
     with use_threads(most), show_progress(quiet) as progress:
-        progress(0, 1, "reading the model (the first run compiles for a minute or two)")
+        progress(0, 1, "reading the model (the first run compiles for half a minute)")
         found = dense_depth(model, images, out, settings, progress)
     if not quiet:
         share, points, count = found["kept"], found["points"], len(found["pictures"])  # type: ignore[arg-type]

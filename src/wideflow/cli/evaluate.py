@@ -74,7 +74,7 @@ def run(
     stages = load_config(config, settings or (), preset)
     before = _read_before(compare)
     with show_progress(quiet) as progress:
-        progress(0, 1, "loading (the first run compiles for a minute or two)")
+        progress(0, 1, "loading (the first run compiles for half a minute)")
         if experiment == "filling":
             from wideflow.evaluate.experiments.filling import evaluate_filling
 

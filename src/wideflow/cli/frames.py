@@ -52,7 +52,7 @@ def run(
     cameras = read_rig(rig)
     pictures = (read_image(a0), read_image(b0), read_image(a1), read_image(b1))
     with show_progress(quiet) as progress:
-        progress(0, 1, "matching (the first run compiles for a minute or two)")
+        progress(0, 1, "matching (the first run compiles for half a minute)")
         from wideflow.pipeline import compute_step
         from wideflow.pipeline.conclude import conclude
         from wideflow.pipeline.outputs import write_step

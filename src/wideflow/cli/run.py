@@ -121,7 +121,7 @@ def run(
     known = None if rig is None else read_rig(rig)
     lenses = _lens(intrinsics_a), _lens(intrinsics_b)
     with _shown(verbose), show_progress(quiet or verbose) as progress:
-        progress(0, 1, "opening the videos (the first run compiles for a minute or two)")
+        progress(0, 1, "opening the videos (the first run compiles for half a minute)")
         from wideflow.pipeline.job import Job
         from wideflow.pipeline.run import run_job
 

@@ -10,7 +10,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
     "fast": {
         "match": {
-            "stereo": {"full_size": False, "middle": {"iterations": [1, 1], "pairwise": [0.0, 0.3]}},
+            "stereo": {"full_size": False},
             "optical": {
                 "coarse": {"iterations": [2, 1], "pairwise": [0.0, 0.3]},
                 "middle": {"iterations": [1], "pairwise": [0.3]},

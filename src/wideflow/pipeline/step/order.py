@@ -71,7 +71,7 @@ _OF_A = (
         settings="evidence",
         clock="evidence",
         doing="looking over time",
-        effort=1.5,
+        effort=0.7,
     ),
     Stage(
         "match_optical_a",
@@ -83,7 +83,7 @@ _OF_A = (
         at="step",
         clock="match optical_a",
         doing="matching optical a",
-        effort=1.5,
+        effort=0.6,
     ),
     Stage(
         "optical_a",
@@ -95,7 +95,7 @@ _OF_A = (
         at="step",
         clock="fill",
         doing="filling optical a",
-        effort=0.2,
+        effort=0.1,
     ),
     Stage(
         "match_optical_b",
@@ -107,7 +107,7 @@ _OF_A = (
         at="step",
         clock="match optical_b",
         doing="matching optical b",
-        effort=1.5,
+        effort=0.6,
     ),
     Stage(
         "optical_b",
@@ -119,7 +119,7 @@ _OF_A = (
         at="step",
         clock="fill",
         doing="filling optical b",
-        effort=0.2,
+        effort=0.1,
     ),
     Stage(
         "one_time",
@@ -152,7 +152,7 @@ _OF_A = (
         settings="match",
         clock="match stereo",
         doing="matching stereo",
-        effort=4.5,
+        effort=2.2,
     ),
     Stage(
         "believed",
@@ -172,7 +172,7 @@ _OF_A = (
         settings="fill",
         clock="fill",
         doing="filling stereo",
-        effort=0.8,
+        effort=0.7,
     ),
     Stage(
         "refined",
@@ -216,7 +216,7 @@ _OF_A = (
         slot="moment",
         clock="lift",
         doing="refining and lifting",
-        effort=1.5,
+        effort=1.1,
     ),
     Stage(
         "last",
@@ -251,7 +251,7 @@ _OF_A = (
         slot="steady",
         clock="steady",
         doing="steadying",
-        effort=0.3,
+        effort=0.1,
     ),
 )
 _OF_B = ("over_time", "one_time", "believed", "stereo", "refined", "step", "last", "steady")

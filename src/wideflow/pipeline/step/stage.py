@@ -68,7 +68,7 @@ class Stage:
     doing : str
         What messages call it.
     effort : float
-        How long it takes, beside the others: about so many DeepFlows on one core.
+        How long it takes, beside the others: about so many seconds of one core at 960x540.
     """
 
     name: str
