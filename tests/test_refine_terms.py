@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refine_scenes import disturbed, plane_scene
+from wideflow.compiled import njit
 from wideflow.config import RefineConfig
 from wideflow.geometry.pyramid import resized_flow, scale_between
 from wideflow.refine.data_terms import linearise
@@ -33,6 +34,13 @@ def data_energy(flows: np.ndarray, weights: np.ndarray, visible: np.ndarray) -> 
     return energy, from_lanes(system, width)
 
 
+@njit()
+def read(features, size, where, taps, ones, halves, found):  # type: ignore[no-untyped-def]
+    """What is compiled into loops, as a loop would call it."""
+    find(size[0], size[1], where, 0, taps)
+    cubic(features, size[0], taps, ones, 0, 0, halves, found)
+
+
 def sampled(features: np.ndarray, x: float, y: float) -> np.ndarray:
     """(3, 5): values and derivatives of the channels at a place."""
     width, height = features.shape[1] - 4, features.shape[0] - 4
@@ -41,8 +49,7 @@ def sampled(features: np.ndarray, x: float, y: float) -> np.ndarray:
         np.zeros((1, READ * CHANNELS * LANES), np.float32),
     )
     taps, halves = np.empty(TAPS * LANES, np.float32), np.empty(HALVES, np.float32)
-    find(width, height, where, 0, taps)
-    cubic(features.ravel(), width, taps, np.ones((1, 1, LANES), np.float32), 0, 0, halves, found)
+    read(features.ravel(), (width, height), where, taps, np.ones((1, 1, LANES), np.float32), halves, found)
     return found.reshape(READ, CHANNELS, LANES)[..., LANES // 2]
 
 
