@@ -22,9 +22,6 @@ class LevelPasses(Stage):
         minimum=0,
     )
     tries: int = setting(2, "random steps that a pixel takes in each iteration", minimum=0, maximum=64)
-    far: bool = setting(
-        True, "in the first iteration of a level, also take candidates from a few pixels away"
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -51,7 +48,7 @@ class PassesConfig(Stage):
     )
     middle: LevelPasses = setting(LevelPasses((1, 1), (0.0, 0.3), 6), "on the levels between")
     final: LevelPasses = setting(
-        LevelPasses((1, 1), (0.0, 0.3), 1, far=False), "on the last level, that of the pictures"
+        LevelPasses((1, 1), (0.0, 0.3), 1), "on the last level, that of the pictures"
     )
     full_size: bool = setting(
         True, "match at the size of the pictures; else the level before is the last, and polish does the rest"

@@ -187,7 +187,7 @@ def _run_level(
         for i, direction in enumerate(directions):
             seed = config.seed * 1_000_003 + level.pictures[0].shape[0] * 10_007 + number * 101 + i * 53
             fresh = coarsest or number == 0  # else the last pass left true costs
-            chance = Chance(seed, step, schedule.tries, schedule.far)
+            chance = Chance(seed, step, schedule.tries)
             propagate(level, i, direction, count, w_p, chance, fresh, passes, config)
         step *= 0.7**count
         ended = number + 1 == len(schedule.iterations)

@@ -14,13 +14,11 @@ from wideflow.matching.particles import Direction
 
 
 class Chance(NamedTuple):
-    """Random steps of a pass: where they start, how far they reach in px, how many a pixel tries; and whether
-    it asks pixels farther away too."""
+    """Random steps of a pass: where they start, how far they reach in px, how many a pixel tries."""
 
     seed: int
     step: float
     tries: int
-    far: bool
 
 
 def terms(
@@ -60,7 +58,7 @@ def propagate(
         reach = np.float32(max(chance.step * 0.7**iteration, 0.7))
         for parity in range(2):
             steps = (np.uint64(chance.seed + 2 * iteration + parity), reach, chance.tries)
-            far = fresh and iteration == 0 and chance.far
+            far = fresh and iteration == 0
             pmbp.sweep(
                 source,
                 target,
