@@ -10,13 +10,16 @@ PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
     "fast": {
         "match": {
-            "stereo": {"full_size": False},
+            "stereo": {
+                "middle": {"iterations": [1], "pairwise": [0.3], "tries": 2},
+                "final": {"iterations": [1], "pairwise": [0.3], "tries": 0},
+            },
             "optical": {
                 "coarse": {"iterations": [2, 1], "pairwise": [0.0, 0.3]},
                 "middle": {"iterations": [1], "pairwise": [0.3]},
             },
         },
-        "refine": {"iterations": 3},
+        "refine": {"iterations": 2},
     },
     "paper": {
         "sync": {"one_time": False},
