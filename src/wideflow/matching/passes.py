@@ -32,7 +32,7 @@ from wideflow.matching.slant import Slant
 from wideflow.matching.sweep import is_swept, sweep_planes
 from wideflow.progress import Progress, silent
 
-_THIN = 3  # px of the coarsest level: of rows and columns that tell a sweep how deep the scene is
+_THIN = 2  # px of the coarsest level: of rows and columns that tell a sweep how deep the scene is
 
 
 @dataclass(frozen=True, eq=False)
