@@ -10,12 +10,11 @@ import pytest
 
 # pages that the system makes while pictures come and go in a thread, as they do in a run
 _FAULTS = """
-import resource, sys, threading
+import resource, threading
 import numpy as np
 from wideflow.memory import give_back, keep_memory
 
-if sys.argv[1] == "kept":
-    keep_memory()
+keep_memory()
 
 def pictures():
     for _ in range(40):
@@ -37,9 +36,5 @@ give_back()
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the allocator is not glibc's")
 def test_pages_are_not_made_again() -> None:
-    found = {
-        how: int(subprocess.run([sys.executable, "-c", _FAULTS, how], capture_output=True, check=True).stdout)
-        for how in ("kept", "as it comes")
-    }
-    assert found["kept"] < 2_000  # 2 MB and 2.8 MB have 1,200 pages
-    assert found["kept"] < found["as it comes"] / 4
+    done = subprocess.run([sys.executable, "-c", _FAULTS], capture_output=True, check=True)
+    assert int(done.stdout) < 300  # one round of pictures has 1,200 pages
