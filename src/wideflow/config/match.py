@@ -46,12 +46,19 @@ class PassesConfig(Stage):
     swept: LevelPasses = setting(
         LevelPasses((1,), (0.3,), 2), "on the coarsest level where the first candidates are planes"
     )
-    middle: LevelPasses = setting(LevelPasses((1, 1), (0.0, 0.3), 6), "on the levels between")
+    middle: LevelPasses = setting(LevelPasses((1, 1), (0.0, 0.3), 4), "on the levels between")
     final: LevelPasses = setting(
-        LevelPasses((1, 1), (0.0, 0.3), 1), "on the last level, that of the pictures"
+        LevelPasses((1, 1), (0.0, 0.3), 0), "on the last level, that of the pictures"
     )
     full_size: bool = setting(
         True, "match at the size of the pictures; else the level before is the last, and polish does the rest"
+    )
+    settled: float = setting(
+        1.0,
+        "most that the way back may miss on the level before where the last one searches no more; 0: it "
+        "searches everywhere",
+        unit="px of the level before",
+        minimum=0,
     )
     weight_colour_first: float = setting(
         0.0,
@@ -139,8 +146,8 @@ class MatchConfig(Stage):
     stereo: PassesConfig = setting(PassesConfig(), "two cameras at one moment")
     optical: PassesConfig = setting(
         PassesConfig(
-            coarse=LevelPasses((2, 2, 2, 2), (0.0, 0.0, 0.1, 0.3), 2),
-            middle=LevelPasses((1, 1, 1), (0.0, 0.1, 0.3), 2),
+            coarse=LevelPasses((3, 2, 2), (0.0, 0.1, 0.3), 2),
+            middle=LevelPasses((1, 1), (0.0, 0.3), 2),
             full_size=False,
         ),
         "one camera at two moments",

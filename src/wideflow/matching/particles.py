@@ -29,11 +29,14 @@ class Direction:
         As `pmbp.sweep` takes them.
     transform : ColourTransform
         Source colours to target colours.
+    settled : (h, w) bool
+        Pixels that search no more; see `settled`.
     """
 
     flow: NDArray[np.float32]
     costs: NDArray[np.float32]
     transform: ColourTransform
+    settled: NDArray[np.bool_]
     _colours: tuple[ColourTransform, NDArray[np.uint8]] | None = None
 
     def colours(self, picture: NDArray[np.float32]) -> NDArray[np.uint8]:
@@ -80,7 +83,7 @@ def start_direction(
             flow = flow.take(rows, axis=0).take(columns, axis=1)
     else:
         flow = _random_particles(level, i, config)
-    return Direction(flow, costs, transform)
+    return Direction(flow, costs, transform, np.zeros((height, width), np.bool_))
 
 
 def enlarged(coarser: NDArray[np.float32], height: int, width: int) -> NDArray[np.float32]:

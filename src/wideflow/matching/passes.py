@@ -28,6 +28,7 @@ from wideflow.matching.particles import (
 )
 from wideflow.matching.propagate import Chance, propagate
 from wideflow.matching.proposals import Proposal, Voices, offer
+from wideflow.matching.settled import settle
 from wideflow.matching.slant import Slant
 from wideflow.matching.sweep import is_swept, sweep_planes
 from wideflow.progress import Progress, silent
@@ -119,6 +120,10 @@ def run_passes(
         to_sweep = done == 0 and is_swept(geometry, config)
         every = _THIN if to_sweep else 1
         directions = _start_level(level, matches, coarser, config, one_way, every)
+        searched_last = halvings == (0 if passes.full_size else 1)
+        # the coarsest level of a stereo pair is too coarse, and makes but one pass after a sweep of planes
+        if matches is not None and searched_last and done > (0 if geometry is None else 1):
+            settle(directions, matches.flows, passes.settled)
         if halvings == 0 and done > 0:
             level = replace(level, maps=None)  # large, and described for the last time
         swept = to_sweep and sweep_planes(level, directions, config)

@@ -161,6 +161,7 @@ def sweep(
     costs: Array,
     belief: Array,
     messages: Array,
+    settled: Array,
     parity: int,
     chance: tuple[np.uint64, np.float32, int],
     far: bool,
@@ -177,6 +178,8 @@ def sweep(
         Particles, best first, their unary cost and their disbelief (unary + messages). Changed in place.
     messages : (H, W, K, 4) float32
         Last message of each neighbour about each particle. Changed in place.
+    settled : (H, W) bool
+        Pixels that keep what they have.
     parity : int
         0 or 1: which half of the checkerboard.
     chance : (uint64, float32, int)
@@ -188,29 +191,29 @@ def sweep(
         w_p and tau_p (equation 6); w_p = 0 makes this plain PatchMatch.
     """
     _sweep(
-        len(costs), source, target, colours, F, flow, costs, belief, messages, parity, chance, far, weights,
-        smooth,
+        len(costs), source, target, colours, F, flow, costs, belief, messages, settled, parity, chance, far,
+        weights, smooth,
     )  # fmt: skip
 
 
 @over_rows()
 def _sweep(
-    first, end, source, target, colours, F, flow, costs, belief, messages, parity, chance, far, weights,
-    smooth,
+    first, end, source, target, colours, F, flow, costs, belief, messages, settled, parity, chance, far,
+    weights, smooth,
 ):  # fmt: skip
     K = costs.shape[2]
     for y in range(first, end):
         heard = np.zeros((4, K, 3), np.float32)
         labels = np.zeros((K + 1, 8), np.float32)
         _sweep_row(
-            source, target, colours[0], colours[1], F, flow, costs, belief, messages,
+            source, target, colours[0], colours[1], F, flow, costs, belief, messages, settled,
             np.int64(y), parity, chance, far, weights, smooth, heard, labels,
         )  # fmt: skip
 
 
 @kernel()
 def _sweep_row(
-    source, target, colour, colours, F, flow, costs, belief, messages,
+    source, target, colour, colours, F, flow, costs, belief, messages, settled,
     y, parity, chance, far, weights, smooth, heard, new,
 ):  # fmt: skip
     """The pixels of one parity in a row; ``heard`` (4, K, 3) and ``new`` (K + 1, 8) are room to work in."""
@@ -220,6 +223,8 @@ def _sweep_row(
     on_line = weights[3] > 0
     given = K + 4 + (8 if far else 0)
     for x in range((y + parity) & 1, columns, 2):
+        if settled[y, x]:
+            continue
         _listen(flow, belief, messages, x, y, heard)
         state = np.uint64(seed) ^ (np.uint64(y * columns + x) * np.uint64(0x9E3779B97F4A7C15))
         kept, turn, reach = 0, 0, radius

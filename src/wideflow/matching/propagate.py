@@ -68,6 +68,7 @@ def propagate(
                 d.costs,
                 belief,
                 messages,
+                d.settled,
                 parity,
                 steps,
                 far,

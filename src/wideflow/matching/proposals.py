@@ -106,7 +106,8 @@ def offer(
             best[:], costs[:] = np.nan, IMPOSSIBLE
             shapes = [picture.shape for picture in level.pictures]
             homographies = voices.planes.from_picture(i, shapes)
-            _take_planes(len(costs), *compared, homographies, voices.planes.supports[i], best, costs)
+            supports = voices.planes.supports[i]
+            _take_planes(len(costs), *compared, homographies, supports, direction.settled, best, costs)
             known = np.isfinite(best[..., 0])
             direction.flow[known, -1] = best[known]
 
@@ -125,7 +126,9 @@ def _filled(flow: Floats) -> Floats:
 
 
 @over_rows()
-def _take_planes(first, end, source, target, colours, F, weights, homographies, support, best, costs):
+def _take_planes(
+    first, end, source, target, colours, F, weights, homographies, support, settled, best, costs
+):  # fmt: skip
     """The same with the flows of planes, each where enough around a pixel lies on it."""
     for y in range(first, end):
         _take_planes_row(
@@ -137,6 +140,7 @@ def _take_planes(first, end, source, target, colours, F, weights, homographies, 
             weights,
             homographies,
             support,
+            settled,
             best,
             costs,
             np.int64(y),
@@ -144,11 +148,15 @@ def _take_planes(first, end, source, target, colours, F, weights, homographies, 
 
 
 @kernel()
-def _take_planes_row(source, target, colour, colours, F, weights, homographies, support, best, costs, y):
+def _take_planes_row(
+    source, target, colour, colours, F, weights, homographies, support, settled, best, costs, y
+):  # fmt: skip
     rows, columns = costs.shape
     high, wide, count = support.shape
     sy = y * high // rows
     for x in range(columns):
+        if settled[y, x]:
+            continue
         sx = x * wide // columns
         for k in range(count):
             share = support[sy, sx, k]
