@@ -140,6 +140,7 @@ class _Region:
         self.unknown, self.config = unknown, config
         self.around = _grown(unknown, config.ring + REACH)  # as far beyond the ring as its windows reach
         self.outer, self.inner = number_pixels(self.around), number_pixels(region)
+        self._edge = region & _grown(self.around & ~region, REACH)  # what is coupled with that beyond the ring
         self._inside, self._known = region[self.around], ~unknown[region]
         self._plan = Plan(self.inner)
 
@@ -152,7 +153,7 @@ class _Region:
         # beyond the ring the flow stays as it is, which moves its share of the equations to the right
         given = values[self.around].astype(np.float64)
         found = np.where(inside[:, None], 0, given)
-        right = -product(stencils, self.outer, found)[inside]
+        right = -product(stencils, self.outer, self._edge, found)[inside]
         right[known] += weight * given[inside][known]
         stencils = stencils[inside]
         stencils[known, _CENTRE] += weight
