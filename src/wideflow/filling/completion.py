@@ -142,6 +142,8 @@ class _Region:
         self.outer, self.inner = number_pixels(self.around), number_pixels(region)
         self._edge = region & _grown(self.around & ~region, REACH)  # what is coupled with that beyond the ring
         self._inside, self._known = region[self.around], ~unknown[region]
+        # of these alone, windows hold an unknown pixel
+        self._near = np.where(_grown(np.pad(unknown, REACH), REACH), self.outer, -1)
         self._plan = Plan(self.inner)
 
     def solve(
@@ -166,8 +168,8 @@ class _Region:
         self, picture: NDArray[np.float32], found: NDArray[np.float64], weights: NDArray[np.float32]
     ) -> None:
         """Bring values closer to the solution with these weights, in place; the ring stays as it is."""
-        stencils = matting_stencils(picture, self.outer, self.config.epsilon, weights)
-        relax(stencils, self.outer, self.unknown, found)
+        stencils = matting_stencils(picture, self._near, self.config.epsilon, weights)
+        relax(stencils, self._near, self.unknown, found)
 
     def weigh(self, picture: NDArray[np.float32], found: NDArray[np.float64]) -> NDArray[np.float32]:
         """Weights (H, W) of the windows: small where the flow that was found is no function of colour."""
