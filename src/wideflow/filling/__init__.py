@@ -56,43 +56,60 @@ def fill(
     """
     config = FillConfig() if config is None else config
     colours = checked_picture(picture, alpha=False)
-    uv, confidence = _checked_flow(flow, colours.shape[:2])
+    uv, confidence, known = _checked_flow(flow, colours.shape[:2])
     hidden = np.asarray(occluded)
     if hidden.dtype != np.bool_ or hidden.shape != colours.shape[:2]:
         raise InputError(
             f"the occlusion mask must be boolean of shape {colours.shape[:2]}, not {hidden.dtype} of shape "
             f"{hidden.shape}"
         )
-    unknown = hidden | ~np.isfinite(uv).all(axis=2)
+    unknown = hidden | ~known
     if unknown.all():
         raise InputError("the flow has no known pixel, so there is nothing to fill it from; match again")
     if not unknown.any():
         return Flow(uv, confidence)
-    centre = uv[~unknown].mean(axis=0)  # squares of what is left are small enough for float32
-    offset = uv - centre
-    squared = (offset**2).sum(axis=2)
-    values = np.where(unknown[..., None], np.float32(0), np.dstack([offset, squared, confidence]))
+    values, centre = _columns(uv, confidence, unknown)
     if config.method == "diffusion":
-        completed = complete_by_diffusion(values, unknown, config)
+        found = complete_by_diffusion(values, unknown, config)
     else:
-        completed = complete_by_colour(colours, values, unknown, config)
-    trust = np.clip(completed[..., 3], 0, 1) * _trust(completed, unknown, config)
-    return Flow(
-        np.where(unknown[..., None], completed[..., :2] + centre, uv),
-        np.where(unknown, trust, confidence).astype(np.float32),
-    )
+        found = complete_by_colour(colours, values, unknown, config)
+    uv, confidence, places = uv.copy(), confidence.copy(), np.flatnonzero(unknown)
+    for i in range(2):
+        uv.reshape(-1, 2)[places, i] = found[:, i] + centre[i]
+    confidence.reshape(-1)[places] = np.clip(found[:, 3], 0, 1) * _trust(found, unknown, config)
+    return Flow(uv, confidence)
+
+
+def _columns(
+    uv: NDArray[np.float32], confidence: NDArray[np.float32], unknown: NDArray[np.bool_]
+) -> tuple[NDArray[np.float32], list[np.float32]]:
+    """What is completed, (H, W, 4), 0 where unknown, and what was taken off the flow, its mean.
+
+    One component after the other: NumPy is slow along an axis of two.
+    """
+    values, centre = np.empty((*unknown.shape, 4), np.float32), []
+    for i in range(2):
+        # the sum in the order of pixels, as the mean of all pixels of a flow has it
+        total = np.where(unknown, np.float32(0), uv[..., i]).cumsum()[-1]
+        centre.append(np.float32(float(total) / np.count_nonzero(~unknown)))
+        values[..., i] = uv[..., i] - centre[i]
+    # without their mean, squares are small enough for float32
+    values[..., 2] = values[..., 0] ** 2 + values[..., 1] ** 2
+    values[..., 3] = confidence
+    values[unknown] = 0
+    return values, centre
 
 
 def _trust(
-    completed: NDArray[np.float32], unknown: NDArray[np.bool_], config: FillConfig
+    found: NDArray[np.float32], unknown: NDArray[np.bool_], config: FillConfig
 ) -> NDArray[np.float32]:
-    """1 / (1 + e / trust_error), with e the error to expect of filled flow, px.
+    """1 / (1 + e / trust_error), with e the error to expect of the flow (N, 4) of unknown pixels, px.
 
     A filled value is a mean of known ones, and the completed squares are the same mean of their squares: the
     difference is the variance of what the value was mixed from. Where all agree, distance still tells.
     """
-    variance = completed[..., 2] - (completed[..., :2] ** 2).sum(axis=2)
-    expected = np.sqrt(np.maximum(variance, 0)) + _DRIFT * _distance(unknown)
+    variance = found[:, 2] - (found[:, 0] ** 2 + found[:, 1] ** 2)
+    expected = np.sqrt(np.maximum(variance, 0)) + _DRIFT * _distance(unknown)[unknown]
     return np.asarray(1 / (1 + expected / np.float32(config.trust_error)), np.float32)
 
 
@@ -100,19 +117,19 @@ def _distance(unknown: NDArray[np.bool_]) -> NDArray[np.float32]:
     """Pixels from each unknown pixel to the nearest known one."""
     import cv2
 
-    distance = cv2.distanceTransform(unknown.astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
+    distance = cv2.distanceTransform(unknown.view(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
     return np.asarray(distance, np.float32)
 
 
 def _checked_flow(
     flow: Flow | ArrayLike, shape: tuple[int, ...]
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """uv and confidence; 1 where known if none is given."""
+) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_]]:
+    """uv, confidence, which is 1 where known if none is given, and what is known."""
     uv = np.asarray(flow.uv if isinstance(flow, Flow) else flow, np.float32)
     if uv.shape != (*shape, 2):
         raise InputError(f"the flow has shape {uv.shape}; with this picture it must be {(*shape, 2)}")
-    known = np.isfinite(uv).all(axis=2)
+    known = np.isfinite(uv[..., 0]) & np.isfinite(uv[..., 1])
     confidence = flow.confidence if isinstance(flow, Flow) else known.astype(np.float32)
     if confidence.shape != shape:
         raise InputError(f"the confidence has shape {confidence.shape}; with this picture it must be {shape}")
-    return uv, np.nan_to_num(np.asarray(confidence, np.float32))
+    return uv, np.nan_to_num(np.asarray(confidence, np.float32)), known
