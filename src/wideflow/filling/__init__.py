@@ -100,9 +100,7 @@ def _columns(
     return values, centre
 
 
-def _trust(
-    found: NDArray[np.float32], unknown: NDArray[np.bool_], config: FillConfig
-) -> NDArray[np.float32]:
+def _trust(found: NDArray[np.float32], unknown: NDArray[np.bool_], config: FillConfig) -> NDArray[np.float32]:
     """1 / (1 + e / trust_error), with e the error to expect of the flow (N, 4) of unknown pixels, px.
 
     A filled value is a mean of known ones, and the completed squares are the same mean of their squares: the

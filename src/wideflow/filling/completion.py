@@ -145,7 +145,9 @@ class _Region:
         self.unknown, self.config = unknown, config
         self.around = _grown(unknown, config.ring + REACH)  # as far beyond the ring as its windows reach
         self.outer, self.inner = number_pixels(self.around), number_pixels(region)
-        self._edge = region & _grown(self.around & ~region, REACH)  # what is coupled with that beyond the ring
+        self._edge = region & _grown(
+            self.around & ~region, REACH
+        )  # what is coupled with that beyond the ring
         self._inside, self._known = region[self.around], ~unknown[region]
         # of these alone, windows hold an unknown pixel
         self._near = np.where(_grown(np.pad(unknown, REACH), REACH), self.outer, -1)
