@@ -74,30 +74,29 @@ def fill(
     else:
         found = complete_by_colour(colours, values, unknown, config)
     uv, confidence, places = uv.copy(), confidence.copy(), np.flatnonzero(unknown)
-    for i in range(2):
-        uv.reshape(-1, 2)[places, i] = found[:, i] + centre[i]
+    _paired(uv).ravel()[places] = _paired(found)[:, 0] + centre
     confidence.reshape(-1)[places] = np.clip(found[:, 3], 0, 1) * _trust(found, unknown, config)
     return Flow(uv, confidence)
 
 
 def _columns(
     uv: NDArray[np.float32], confidence: NDArray[np.float32], unknown: NDArray[np.bool_]
-) -> tuple[NDArray[np.float32], list[np.float32]]:
-    """What is completed, (H, W, 4), 0 where unknown, and what was taken off the flow, its mean.
-
-    One component after the other: NumPy is slow along an axis of two.
-    """
-    values, centre = np.empty((*unknown.shape, 4), np.float32), []
-    for i in range(2):
-        # the sum in the order of pixels, as the mean of all pixels of a flow has it
-        total = np.where(unknown, np.float32(0), uv[..., i]).cumsum()[-1]
-        centre.append(np.float32(float(total) / np.count_nonzero(~unknown)))
-        values[..., i] = uv[..., i] - centre[i]
+) -> tuple[NDArray[np.float32], np.complex64]:
+    """What is completed, (H, W, 4), 0 where unknown, and what was taken off the `_paired` flow, its mean."""
+    known = np.where(unknown, np.complex64(0), _paired(uv))
+    total = known.cumsum()[-1]  # pixel by pixel, so that it does not depend on how a sum is split
+    centre = np.complex64(complex(total) / np.count_nonzero(~unknown))
+    values = np.zeros((*unknown.shape, 4), np.float32)
+    np.subtract(known, centre, out=_paired(values)[..., 0], where=~unknown)
     # without their mean, squares are small enough for float32
     values[..., 2] = values[..., 0] ** 2 + values[..., 1] ** 2
-    values[..., 3] = confidence
-    values[unknown] = 0
+    np.copyto(values[..., 3], confidence, where=~unknown)
     return values, centre
+
+
+def _paired(values: NDArray[np.float32]) -> NDArray[np.complex64]:
+    """(..., C / 2): a view of (..., C) in which a flow is one number: NumPy is slow along an axis of two."""
+    return values.view(np.complex64)[..., 0] if values.shape[-1] == 2 else values.view(np.complex64)
 
 
 def _trust(found: NDArray[np.float32], unknown: NDArray[np.bool_], config: FillConfig) -> NDArray[np.float32]:
@@ -123,7 +122,7 @@ def _checked_flow(
     flow: Flow | ArrayLike, shape: tuple[int, ...]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_]]:
     """uv, confidence, which is 1 where known if none is given, and what is known."""
-    uv = np.asarray(flow.uv if isinstance(flow, Flow) else flow, np.float32)
+    uv = np.ascontiguousarray(flow.uv if isinstance(flow, Flow) else flow, np.float32)
     if uv.shape != (*shape, 2):
         raise InputError(f"the flow has shape {uv.shape}; with this picture it must be {(*shape, 2)}")
     known = np.isfinite(uv[..., 0]) & np.isfinite(uv[..., 1])

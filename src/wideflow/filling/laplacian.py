@@ -118,7 +118,7 @@ def product(
     where: NDArray[np.bool_],
     x: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """The rows of A x, (N, C), of some pixels (H, W) bool, for the matrix A whose rows are stencils; else 0."""
+    """A x, (N, C), of the matrix A whose rows are stencils, in the rows of some pixels (H, W); else 0."""
     ys, xs = np.nonzero(where)
     result = np.zeros_like(x)
     _product(len(ys), stencils, ys, xs, numbers, x, result)
