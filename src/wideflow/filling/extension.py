@@ -54,8 +54,9 @@ def extend_planes(
     if planes is None:
         return forward, taken
     ys, xs = np.nonzero(unknown)
-    small = planes.supports[0]
-    supports = small[ys * small.shape[0] // unknown.shape[0], xs * small.shape[1] // unknown.shape[1]]
+    height, width, count = planes.supports[0].shape
+    at = ys * height // unknown.shape[0] * width + xs * width // unknown.shape[1]
+    supports = planes.supports[0].reshape(-1, count).take(at, axis=0)
     uv, confidence, share = forward.uv.copy(), forward.confidence.copy(), np.full(len(ys), _LEAST, np.float32)
     shapes = [picture.shape for picture in pictures]
     for k, H in enumerate(planes.from_picture(0, shapes)):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import kernel, njit
 from wideflow.config import FillConfig
 from wideflow.errors import InputError
 from wideflow.geometry import flow_depths, forward_backward_error, pixel_grid, relative_pose, static_flow
@@ -220,27 +220,42 @@ def _without_islands(
 @njit()
 def _remove_islands(flow: NDArray[Any], mask: NDArray[Any], smallest: float, step: float) -> None:
     height, width = mask.shape
-    waiting = mask.copy()  # of the mask, what no part has taken yet
-    queue = np.empty((height * width, 2), np.int32)
-    for top in range(height):
-        for left in range(width):
-            if not waiting[top, left]:
+    labels, count = np.empty((height, width), np.int32), 0
+    # of each label, one that its part has as well, itself or a lesser one, and its pixels
+    same, sizes = np.empty(height * width, np.int32), np.empty(height * width, np.int32)
+    for y in range(height):
+        for x in range(width):
+            if not mask[y, x]:
                 continue
-            queue[0, 0], queue[0, 1] = top, left
-            waiting[top, left] = False
-            count, i = 1, 0
-            while i < count:
-                y, x = queue[i, 0], queue[i, 1]
-                for k in range(4):
-                    ny, nx = y + (k == 0) - (k == 1), x + (k == 2) - (k == 3)
-                    if not (0 <= ny < height and 0 <= nx < width and waiting[ny, nx]):
-                        continue
-                    du, dv = flow[ny, nx, 0] - flow[y, x, 0], flow[ny, nx, 1] - flow[y, x, 1]
-                    if du * du + dv * dv <= step * step:
-                        waiting[ny, nx] = False
-                        queue[count, 0], queue[count, 1] = ny, nx
-                        count += 1
-                i += 1
-            if count < smallest:
-                for i in range(count):
-                    mask[queue[i, 0], queue[i, 1]] = False
+            label = -1
+            if x > 0 and mask[y, x - 1] and _joined(flow, y, x, y, x - 1, step):
+                label = labels[y, x - 1]
+            if y > 0 and mask[y - 1, x] and _joined(flow, y, x, y - 1, x, step):
+                above = labels[y - 1, x]
+                if label >= 0 and label != above:
+                    while same[label] != label:
+                        label = same[label]
+                    while same[above] != above:
+                        above = same[above]
+                    same[max(label, above)] = min(label, above)
+                label = above if label < 0 else min(label, above)
+            if label < 0:
+                label = count
+                same[label], sizes[label] = label, 0
+                count += 1
+            labels[y, x] = label
+            sizes[label] += 1
+    for label in range(count):
+        same[label] = same[same[label]]
+        if same[label] != label:
+            sizes[same[label]] += sizes[label]
+    for y in range(height):
+        for x in range(width):
+            if mask[y, x] and sizes[same[labels[y, x]]] < smallest:
+                mask[y, x] = False
+
+
+@kernel()
+def _joined(flow: NDArray[Any], y: int, x: int, ny: int, nx: int, step: float) -> bool:
+    du, dv = flow[ny, nx, 0] - flow[y, x, 0], flow[ny, nx, 1] - flow[y, x, 1]
+    return du * du + dv * dv <= step * step
