@@ -56,43 +56,57 @@ def fill(
     """
     config = FillConfig() if config is None else config
     colours = checked_picture(picture, alpha=False)
-    uv, confidence = _checked_flow(flow, colours.shape[:2])
+    uv, confidence, known = _checked_flow(flow, colours.shape[:2])
     hidden = np.asarray(occluded)
     if hidden.dtype != np.bool_ or hidden.shape != colours.shape[:2]:
         raise InputError(
             f"the occlusion mask must be boolean of shape {colours.shape[:2]}, not {hidden.dtype} of shape "
             f"{hidden.shape}"
         )
-    unknown = hidden | ~np.isfinite(uv).all(axis=2)
+    unknown = hidden | ~known
     if unknown.all():
         raise InputError("the flow has no known pixel, so there is nothing to fill it from; match again")
     if not unknown.any():
         return Flow(uv, confidence)
-    centre = uv[~unknown].mean(axis=0)  # squares of what is left are small enough for float32
-    offset = uv - centre
-    squared = (offset**2).sum(axis=2)
-    values = np.where(unknown[..., None], np.float32(0), np.dstack([offset, squared, confidence]))
+    values, centre = _columns(uv, confidence, unknown)
     if config.method == "diffusion":
-        completed = complete_by_diffusion(values, unknown, config)
+        found = complete_by_diffusion(values, unknown, config)
     else:
-        completed = complete_by_colour(colours, values, unknown, config)
-    trust = np.clip(completed[..., 3], 0, 1) * _trust(completed, unknown, config)
-    return Flow(
-        np.where(unknown[..., None], completed[..., :2] + centre, uv),
-        np.where(unknown, trust, confidence).astype(np.float32),
-    )
+        found = complete_by_colour(colours, values, unknown, config)
+    uv, confidence, places = uv.copy(), confidence.copy(), np.flatnonzero(unknown)
+    _paired(uv).ravel()[places] = _paired(found)[:, 0] + centre
+    confidence.reshape(-1)[places] = np.clip(found[:, 3], 0, 1) * _trust(found, unknown, config)
+    return Flow(uv, confidence)
 
 
-def _trust(
-    completed: NDArray[np.float32], unknown: NDArray[np.bool_], config: FillConfig
-) -> NDArray[np.float32]:
-    """1 / (1 + e / trust_error), with e the error to expect of filled flow, px.
+def _columns(
+    uv: NDArray[np.float32], confidence: NDArray[np.float32], unknown: NDArray[np.bool_]
+) -> tuple[NDArray[np.float32], np.complex64]:
+    """What is completed, (H, W, 4), 0 where unknown, and what was taken off the `_paired` flow, its mean."""
+    known = np.where(unknown, np.complex64(0), _paired(uv))
+    total = known.cumsum()[-1]  # pixel by pixel, so that it does not depend on how a sum is split
+    centre = np.complex64(complex(total) / np.count_nonzero(~unknown))
+    values = np.zeros((*unknown.shape, 4), np.float32)
+    np.subtract(known, centre, out=_paired(values)[..., 0], where=~unknown)
+    # without their mean, squares are small enough for float32
+    values[..., 2] = values[..., 0] ** 2 + values[..., 1] ** 2
+    np.copyto(values[..., 3], confidence, where=~unknown)
+    return values, centre
+
+
+def _paired(values: NDArray[np.float32]) -> NDArray[np.complex64]:
+    """(..., C / 2): a view of (..., C) in which a flow is one number: NumPy is slow along an axis of two."""
+    return values.view(np.complex64)[..., 0] if values.shape[-1] == 2 else values.view(np.complex64)
+
+
+def _trust(found: NDArray[np.float32], unknown: NDArray[np.bool_], config: FillConfig) -> NDArray[np.float32]:
+    """1 / (1 + e / trust_error), with e the error to expect of the flow (N, 4) of unknown pixels, px.
 
     A filled value is a mean of known ones, and the completed squares are the same mean of their squares: the
     difference is the variance of what the value was mixed from. Where all agree, distance still tells.
     """
-    variance = completed[..., 2] - (completed[..., :2] ** 2).sum(axis=2)
-    expected = np.sqrt(np.maximum(variance, 0)) + _DRIFT * _distance(unknown)
+    variance = found[:, 2] - (found[:, 0] ** 2 + found[:, 1] ** 2)
+    expected = np.sqrt(np.maximum(variance, 0)) + _DRIFT * _distance(unknown)[unknown]
     return np.asarray(1 / (1 + expected / np.float32(config.trust_error)), np.float32)
 
 
@@ -100,19 +114,19 @@ def _distance(unknown: NDArray[np.bool_]) -> NDArray[np.float32]:
     """Pixels from each unknown pixel to the nearest known one."""
     import cv2
 
-    distance = cv2.distanceTransform(unknown.astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
+    distance = cv2.distanceTransform(unknown.view(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
     return np.asarray(distance, np.float32)
 
 
 def _checked_flow(
     flow: Flow | ArrayLike, shape: tuple[int, ...]
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """uv and confidence; 1 where known if none is given."""
-    uv = np.asarray(flow.uv if isinstance(flow, Flow) else flow, np.float32)
+) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_]]:
+    """uv, confidence, which is 1 where known if none is given, and what is known."""
+    uv = np.ascontiguousarray(flow.uv if isinstance(flow, Flow) else flow, np.float32)
     if uv.shape != (*shape, 2):
         raise InputError(f"the flow has shape {uv.shape}; with this picture it must be {(*shape, 2)}")
-    known = np.isfinite(uv).all(axis=2)
+    known = np.isfinite(uv[..., 0]) & np.isfinite(uv[..., 1])
     confidence = flow.confidence if isinstance(flow, Flow) else known.astype(np.float32)
     if confidence.shape != shape:
         raise InputError(f"the confidence has shape {confidence.shape}; with this picture it must be {shape}")
-    return uv, np.nan_to_num(np.asarray(confidence, np.float32))
+    return uv, np.nan_to_num(np.asarray(confidence, np.float32)), known

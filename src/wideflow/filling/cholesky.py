@@ -87,26 +87,46 @@ def solve(
     order, kept = plan.order, right.shape[0] <= keep_limit
     parts, top = order.groups(max(_PARTS, right.shape[0] // _LARGEST + 1))
     threads = min(thread_count(), _MOST_THREADS)
+    if threads == 1:
+        _solve_alone(elimination, parts, top, kept)
+    else:
+        _solve_together(elimination, parts, top, kept, threads)
+    x = np.empty_like(right)
+    x[order.pixels] = elimination.x
+    return x
+
+
+def _solve_alone(elimination: _Elimination, parts: list[range], top: list[int], kept: bool) -> None:
+    """One block after the other: to hand over parts to a thread takes time."""
+    runs = [(part, kept) for part in parts] + [(range(number, number + 1), True) for number in top]
+    for run, keeps in sorted(runs, key=lambda each: each[0][-1]):
+        elimination.eliminate(run, keeps)
+    for number in top[::-1]:
+        elimination.substitute(range(number, number + 1))
+    for part in parts:
+        elimination.substitute(part)
+
+
+def _solve_together(
+    elimination: _Elimination, parts: list[range], top: list[int], kept: bool, threads: int
+) -> None:
     with ThreadPoolExecutor(threads) as pool:
         waiting, running = deque(parts), deque[tuple[int, Future[None]]]()
-        for number in [*top, len(order.parents)]:
+        for number in [*top, None]:
             # a line as soon as its parts are done: what those leave is large, and must not pile up
             while True:
                 while waiting and len(running) < 2 * threads:
                     part = waiting.popleft()
                     running.append((part[-1], pool.submit(elimination.eliminate, part, kept)))
-                if not running or running[0][0] > number:
+                if not running or (number is not None and running[0][0] > number):
                     break
                 running.popleft()[1].result()
-            if number < len(order.parents):
+            if number is not None:
                 elimination.eliminate(range(number, number + 1), True)
         for number in top[::-1]:
             elimination.substitute(range(number, number + 1))
         for _ in pool.map(elimination.substitute, parts):
             pass
-    x = np.empty_like(right)
-    x[order.pixels] = elimination.x
-    return x
 
 
 class _Elimination:

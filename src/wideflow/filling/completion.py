@@ -41,7 +41,8 @@ def complete_by_colour(
     picture : (H, W, 3) float32
         Colours in 0..1.
     values : (H, W, C) float32
-        What is to be completed; finite where known. The first two are the flow, and follow colours most.
+        What is to be completed; finite where known, else 0. The first two are the flow, and follow colours
+        most.
     unknown : (H, W) bool
         Pixels to find; at least one must be known.
     config : FillConfig
@@ -49,26 +50,25 @@ def complete_by_colour(
 
     Returns
     -------
-    (H, W, C) float32
-        The given values where they are known.
+    (N, C) float32
+        Of the unknown pixels, row by row.
     """
-    completed = values.copy()
     if config.reweighted == 0 or min(unknown.shape) < _SMALLEST:
         weights = np.ones(unknown.shape, np.float32)
         region = _Region(unknown, config)
-        completed[unknown] = region.solve(picture, values, weights)[unknown[region.around]]
-        return completed
+        return region.solve(picture, values, weights)[unknown[region.around]].astype(np.float32)
     half = _half(picture, values, unknown)
     weights = _solve_half(half, config)
-    completed[unknown] = _enlarged(picture, half, unknown, config.epsilon)
+    found = _enlarged(picture, half, unknown, config.epsilon)
     # edges of the flow are as sharp as those of the picture only at its full size
     around = _grown(unknown, REACH)
     outer = number_pixels(around)
     weights = cv2.resize(weights, unknown.shape[::-1], interpolation=cv2.INTER_NEAREST)
-    flow = completed[around, :2].astype(np.float64)
+    flow, inside = _of(values, around)[:, :2].astype(np.float64), unknown[around]
+    flow[inside] = found[:, :2]
     relax(matting_stencils(picture, outer, config.epsilon, weights), outer, unknown, flow)
-    completed[unknown, :2] = flow[unknown[around]]
-    return completed
+    found[:, :2] = flow[inside]
+    return found
 
 
 class _Half(NamedTuple):
@@ -84,11 +84,12 @@ def _half(picture: NDArray[np.float32], values: NDArray[np.float32], unknown: ND
     size = (-(-unknown.shape[1] // 2), -(-unknown.shape[0] // 2))
     known = (~unknown).astype(np.float32)
     share, small, total = (
-        cv2.resize(each, size, interpolation=cv2.INTER_AREA)
-        for each in (known, picture, values * known[..., None])
+        cv2.resize(each, size, interpolation=cv2.INTER_AREA) for each in (known, picture, values)
     )
-    mean = np.where(share[..., None] > 0, total / np.maximum(share, 1e-9)[..., None], 0)
-    return _Half(small, mean.astype(np.float32), share)
+    part = np.maximum(share, 1e-9)
+    for i in range(total.shape[2]):
+        total[..., i] /= part  # what has no known pixel has a sum of 0
+    return _Half(small, total, share)
 
 
 def _solve_half(half: _Half, config: FillConfig) -> NDArray[np.float32]:
@@ -125,11 +126,15 @@ def _enlarged(
     for edge, inner in ((0, 1), (-1, -2)):  # where no window has its centre
         models[edge], models[:, edge] = models[inner], models[:, inner]
     size = unknown.shape[::-1]
-    models = cv2.resize(models.reshape(*half.known.shape, 8), size, interpolation=cv2.INTER_LINEAR)[unknown]
-    models = models.reshape(-1, 2, 4)
-    flow = (models[..., :3] * picture[unknown][:, None]).sum(axis=2) + models[..., 3]
+    models = cv2.resize(models.reshape(*half.known.shape, 8), size, interpolation=cv2.INTER_LINEAR)
     others = cv2.resize(np.ascontiguousarray(half.values[..., 2:]), size, interpolation=cv2.INTER_LINEAR)
-    return np.concatenate([flow, others.reshape(*unknown.shape, -1)[unknown]], axis=1)
+    found = np.empty((np.count_nonzero(unknown), half.values.shape[2]), np.float32)
+    factors, (r, g, b) = _of(models, unknown), _of(picture, unknown).T
+    for i in range(2):
+        f0, f1, f2, offset = factors[:, 4 * i : 4 * i + 4].T
+        found[:, i] = f0 * r + f1 * g + f2 * b + offset
+    found[:, 2:] = _of(others.reshape(*unknown.shape, -1), unknown)
+    return found
 
 
 class _Region:
@@ -140,7 +145,12 @@ class _Region:
         self.unknown, self.config = unknown, config
         self.around = _grown(unknown, config.ring + REACH)  # as far beyond the ring as its windows reach
         self.outer, self.inner = number_pixels(self.around), number_pixels(region)
+        self._edge = region & _grown(
+            self.around & ~region, REACH
+        )  # what is coupled with that beyond the ring
         self._inside, self._known = region[self.around], ~unknown[region]
+        # of these alone, windows hold an unknown pixel
+        self._near = np.where(_grown(np.pad(unknown, REACH), REACH), self.outer, -1)
         self._plan = Plan(self.inner)
 
     def solve(
@@ -150,9 +160,9 @@ class _Region:
         inside, known, weight = self._inside, self._known, self.config.weight_known
         stencils = matting_stencils(picture, self.outer, self.config.epsilon, weights)
         # beyond the ring the flow stays as it is, which moves its share of the equations to the right
-        given = values[self.around].astype(np.float64)
+        given = _of(values, self.around).astype(np.float64)
         found = np.where(inside[:, None], 0, given)
-        right = -product(stencils, self.outer, found)[inside]
+        right = -product(stencils, self.outer, self._edge, found)[inside]
         right[known] += weight * given[inside][known]
         stencils = stencils[inside]
         stencils[known, _CENTRE] += weight
@@ -165,8 +175,8 @@ class _Region:
         self, picture: NDArray[np.float32], found: NDArray[np.float64], weights: NDArray[np.float32]
     ) -> None:
         """Bring values closer to the solution with these weights, in place; the ring stays as it is."""
-        stencils = matting_stencils(picture, self.outer, self.config.epsilon, weights)
-        relax(stencils, self.outer, self.unknown, found)
+        stencils = matting_stencils(picture, self._near, self.config.epsilon, weights)
+        relax(stencils, self._near, self.unknown, found)
 
     def weigh(self, picture: NDArray[np.float32], found: NDArray[np.float64]) -> NDArray[np.float32]:
         """Weights (H, W) of the windows: small where the flow that was found is no function of colour."""
@@ -179,7 +189,7 @@ def complete_by_diffusion(
 ) -> NDArray[np.float32]:
     """Solve Laplace's equation on the unknown pixels, whatever the picture shows: the baseline.
 
-    The arrays are those of `complete_by_colour`; every unknown pixel becomes the mean of its four neighbours.
+    Arrays are those of `complete_by_colour`; every unknown pixel becomes the mean of its four neighbours.
     """
     numbers = number_pixels(unknown)
     stencils = np.zeros((np.count_nonzero(unknown), SIDE * SIDE))
@@ -194,9 +204,12 @@ def complete_by_diffusion(
         stencils[inside[beside], (dy + REACH) * SIDE + dx + REACH] = -1
         edge = inside[~beside]
         right[edge] += values[y[edge], x[edge]]
-    completed = values.copy()
-    completed[unknown] = solve(stencils, numbers, right, config.direct_limit)
-    return completed
+    return solve(stencils, numbers, right, config.direct_limit).astype(np.float32)
+
+
+def _of(field: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """(N, C): a field (H, W, C) in a mask; faster than by the mask as an index."""
+    return field.reshape(-1, field.shape[2]).take(np.flatnonzero(mask), axis=0)
 
 
 def _grown(mask: NDArray[np.bool_], by: int) -> NDArray[np.bool_]:

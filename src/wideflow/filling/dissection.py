@@ -38,7 +38,7 @@ class Dissection:
 
     def groups(self, count: int) -> tuple[list[range], list[int]]:
         """Runs of blocks that do not need one another, of N / count pixels at most, and the blocks after."""
-        sizes = np.diff(self.starts)
+        sizes: list[int] = np.diff(self.starts).tolist()  # one by one, a list is faster than an array
         for number, parent in enumerate(self.parents):  # a parent comes after all of its part
             if parent >= 0:
                 sizes[parent] += sizes[number]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
+from wideflow.compiled import kernel, njit
 from wideflow.config import FillConfig
 from wideflow.errors import InputError
 from wideflow.geometry import flow_depths, forward_backward_error, pixel_grid, relative_pose, static_flow
@@ -141,7 +141,7 @@ def depth_shown(
 ) -> NDArray[np.float32]:
     """(H2, W2): depth in the second camera of what its picture shows; NaN where both flows disagree."""
     known = forward_backward_error(backward, forward) < _AGREEING
-    return np.where(known, flow_depths(views[1], views[0], backward)[0], np.float32(np.nan))
+    return np.where(known, flow_depths(views[1], views[0], backward, known)[0], np.float32(np.nan))
 
 
 def find_refuted(
@@ -192,14 +192,17 @@ def _depth_step(
     Infinite outside of the other picture, and behind a camera.
     """
     y, x = np.nonzero(where)
-    here = np.stack([x, y], axis=1).astype(np.float64)
-    there = here + flows[0][where]
-    size = flows[1].shape[1], flows[1].shape[0]
-    nearest = np.clip(np.rint(there), 0, np.array(size) - 1)
-    row, column = nearest[:, 1].astype(np.intp), nearest[:, 0].astype(np.intp)
-    inside = (np.abs(nearest - there) <= 0.5).all(axis=1)
-    depth = flow_depths(*views, flows[0])[1][where]
-    shown = flow_depths(views[1], views[0], flows[1])[0][row, column]
+    u, v = flows[0][y, x].astype(np.float64).T
+    there = x + u, y + v
+    column, row = (
+        np.clip(np.rint(p), 0, s - 1).astype(np.intp)
+        for p, s in zip(there, flows[1].shape[1::-1], strict=True)
+    )
+    inside = (np.abs(column - there[0]) <= 0.5) & (np.abs(row - there[1]) <= 0.5)
+    asked = np.zeros(flows[1].shape[:2], np.bool_)
+    asked[row, column] = True
+    depth = flow_depths(*views, flows[0], where)[1][y, x]
+    shown = flow_depths(views[1], views[0], flows[1], asked)[0][row, column]
     with np.errstate(invalid="ignore", divide="ignore"):
         step = np.abs(shown / depth - 1)
     return np.where(inside & np.isfinite(step), step, np.float32(np.inf))
@@ -217,26 +220,42 @@ def _without_islands(
 @njit()
 def _remove_islands(flow: NDArray[Any], mask: NDArray[Any], smallest: float, step: float) -> None:
     height, width = mask.shape
-    visited = np.zeros((height, width), np.bool_)
-    queue = np.empty(height * width, np.int64)
-    for origin in range(height * width):
-        if visited[origin // width, origin % width] or not mask[origin // width, origin % width]:
-            continue
-        queue[0] = origin
-        visited[origin // width, origin % width] = True
-        count, i = 1, 0
-        while i < count:
-            y, x = queue[i] // width, queue[i] % width
-            for k in range(4):
-                ny, nx = y + (k == 0) - (k == 1), x + (k == 2) - (k == 3)
-                if not (0 <= ny < height and 0 <= nx < width) or visited[ny, nx] or not mask[ny, nx]:
-                    continue
-                du, dv = flow[ny, nx, 0] - flow[y, x, 0], flow[ny, nx, 1] - flow[y, x, 1]
-                if du * du + dv * dv <= step * step:
-                    visited[ny, nx] = True
-                    queue[count] = ny * width + nx
-                    count += 1
-            i += 1
-        if count < smallest:
-            for i in range(count):
-                mask[queue[i] // width, queue[i] % width] = False
+    labels, count = np.empty((height, width), np.int32), 0
+    # of each label, one that its part has as well, itself or a lesser one, and its pixels
+    same, sizes = np.empty(height * width, np.int32), np.empty(height * width, np.int32)
+    for y in range(height):
+        for x in range(width):
+            if not mask[y, x]:
+                continue
+            label = -1
+            if x > 0 and mask[y, x - 1] and _joined(flow, y, x, y, x - 1, step):
+                label = labels[y, x - 1]
+            if y > 0 and mask[y - 1, x] and _joined(flow, y, x, y - 1, x, step):
+                above = labels[y - 1, x]
+                if label >= 0 and label != above:
+                    while same[label] != label:
+                        label = same[label]
+                    while same[above] != above:
+                        above = same[above]
+                    same[max(label, above)] = min(label, above)
+                label = above if label < 0 else min(label, above)
+            if label < 0:
+                label = count
+                same[label], sizes[label] = label, 0
+                count += 1
+            labels[y, x] = label
+            sizes[label] += 1
+    for label in range(count):
+        same[label] = same[same[label]]
+        if same[label] != label:
+            sizes[same[label]] += sizes[label]
+    for y in range(height):
+        for x in range(width):
+            if mask[y, x] and sizes[same[labels[y, x]]] < smallest:
+                mask[y, x] = False
+
+
+@kernel()
+def _joined(flow: NDArray[Any], y: int, x: int, ny: int, nx: int, step: float) -> bool:
+    du, dv = flow[ny, nx, 0] - flow[y, x, 0], flow[ny, nx, 1] - flow[y, x, 1]
+    return du * du + dv * dv <= step * step

@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.geometry import flow_depths, pixel_grid
+from wideflow.geometry import flow_depths
 from wideflow.types import View
 
 Floats = NDArray[np.float32]
@@ -62,53 +62,70 @@ def decide(
     """
     leads, there = _shown(pictures[1], matched)
     undecided = undecided & leads
-    if not undecided.any():
+    places = np.flatnonzero(undecided)
+    if not places.size:
         return Decided(undecided, undecided)
     inside, completed_there = _shown(pictures[1], completed)
     unseen = ~inside
     among = undecided & inside
     unseen[among] = _behind(completed, among, shown, views)
-    better = _difference(pictures[0], completed_there) - _difference(pictures[0], there)
-    better = np.where(unseen, -_HIDDEN, better)
-    weight = undecided.astype(np.float32)
+    completion, match = (_difference(pictures[0], each).ravel() for each in (completed_there, there))
+    better = np.where(unseen.ravel()[places], -_HIDDEN, completion[places] - match[places])
+    # all that decide together are undecided, and only they are asked
+    count = np.maximum(_around(np.ones(places.size, np.float32), places, undecided.shape), 1e-6)
     alike, better = (
-        cv2.blur(each * weight, (_AROUND, _AROUND)) / np.maximum(cv2.blur(weight, (_AROUND, _AROUND)), 1e-6)
-        for each in (_correlation(pictures[0], there), better)
+        _around(each, places, undecided.shape) / count
+        for each in (_correlation(pictures[0], there, places), better)
     )
-    kept = undecided & (better > _BETTER) & (alike > _ALIKE)
-    return Decided(kept, kept & (alike > _SURELY))
+    kept, seen = np.zeros_like(undecided), np.zeros_like(undecided)
+    kept.ravel()[places] = keeps = (better > _BETTER) & (alike > _ALIKE)
+    seen.ravel()[places] = keeps & (alike > _SURELY)
+    return Decided(kept, seen)
+
+
+def _around(values: Floats, places: NDArray[np.intp], shape: tuple[int, ...]) -> Floats:
+    """(N,): mean of the values (N,) of some places over the neighbourhood of each, 0 for all others."""
+    field = np.zeros(shape, np.float32)
+    field.ravel()[places] = values
+    return np.asarray(cv2.blur(field, (_AROUND, _AROUND)).ravel()[places], np.float32)
 
 
 def _shown(picture: Floats, flow: Floats) -> tuple[Mask, Floats]:
     """Where a flow leads into a picture, and what that shows there."""
     height, width = flow.shape[:2]
-    places = pixel_grid(width, height).astype(np.float32) + flow
-    x, y = places[..., 0], places[..., 1]
+    x = np.arange(width, dtype=np.float32) + flow[..., 0]
+    y = np.arange(height, dtype=np.float32)[:, None] + flow[..., 1]
     inside = (x >= 0) & (y >= 0) & (x <= picture.shape[1] - 1) & (y <= picture.shape[0] - 1)
     return inside, cv2.remap(picture, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
 
 
 def _behind(flow: Floats, where: Mask, shown: Floats, views: tuple[View, View]) -> Mask:
     """Of the points of some pixels, which lie behind what the other picture shows in their place."""
-    nearest = cv2.erode(np.nan_to_num(shown, nan=np.inf), np.ones((3, 3), np.uint8))
+    nearest = cv2.erode(np.where(np.isnan(shown), np.float32(np.inf), shown), np.ones((3, 3), np.uint8))
     y, x = np.nonzero(where)
-    here = np.stack([x, y], axis=1).astype(np.float64)
-    depth = flow_depths(*views, flow)[1][where]
-    column, row = np.rint(here + flow[where]).astype(np.intp).T
+    depth = flow_depths(*views, flow, where)[1][y, x]
+    u, v = flow[y, x].T
+    column, row = (
+        np.rint(x + u.astype(np.float64)).astype(np.intp),
+        np.rint(y + v.astype(np.float64)).astype(np.intp),
+    )
     with np.errstate(invalid="ignore"):
         return np.asarray(nearest[row, column] < depth * (1 - _NEARER), np.bool_)
 
 
 def _difference(first: Floats, second: Floats) -> Floats:
     """(H, W): of the colours around each pixel, as far as it means something."""
-    change = np.minimum(np.abs(first - second).sum(axis=2), _MOST)
+    r, g, b = np.moveaxis(cv2.absdiff(first, second), 2, 0)
+    change = np.minimum(r + g + b, _MOST)
     return np.asarray(cv2.blur(change, (_WINDOW, _WINDOW)), np.float32)
 
 
-def _correlation(first: Floats, second: Floats) -> Floats:
-    """(H, W): of the brightness in the windows around each pixel."""
+def _correlation(first: Floats, second: Floats, places: NDArray[np.intp]) -> Floats:
+    """(N,): of the brightness in the windows around some pixels."""
     a, b = (cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY) for picture in (first, second))
-    a_mean, b_mean, aa, bb, ab = (cv2.blur(each, (_WINDOW, _WINDOW)) for each in (a, b, a * a, b * b, a * b))
+    a_mean, b_mean, aa, bb, ab = (
+        cv2.blur(each, (_WINDOW, _WINDOW)).ravel()[places] for each in (a, b, a * a, b * b, a * b)
+    )
     # plain windows agree by chance: the noise keeps them from it
     spread = np.maximum(aa - a_mean**2, 0) + _NOISE, np.maximum(bb - b_mean**2, 0) + _NOISE
     return np.asarray((ab - a_mean * b_mean) / np.sqrt(spread[0] * spread[1]), np.float32)

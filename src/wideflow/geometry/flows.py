@@ -101,22 +101,28 @@ def _static_flow(first, end, way, inverse, flow):
             flow[y, x, 1] = v / w - y if w > 0 else np.nan
 
 
-def flow_depths(source: View, target: View, flow: NDArray[np.float32]) -> NDArray[np.float32]:
+def flow_depths(
+    source: View, target: View, flow: NDArray[np.float32], where: NDArray[np.bool_] | None = None
+) -> NDArray[np.float32]:
     """Depths (2, H, W) in either pinhole view of what a flow (H, W, 2) between them shows.
 
     Each match is moved onto the epipolar line in the target: a formula, where the least correction of
-    `triangulate` is a search. NaN where a match is unknown, and where no point in front of both has it.
+    `triangulate` is a search. NaN where a match is unknown, and where no point in front of both has it;
+    anything outside of ``where`` (H, W), if that is given.
     """
     H, e = transfer(source, target)
     depths = np.empty((2, *flow.shape[:2]), np.float32)
-    _flow_depths(len(flow), np.column_stack([H, e]), flow, depths)
+    where = np.ones(flow.shape[:2], np.bool_) if where is None else where
+    _flow_depths(len(flow), np.column_stack([H, e]), flow, where, depths)
     return depths
 
 
 @over_rows()
-def _flow_depths(first, end, way, flow, depths):
+def _flow_depths(first, end, way, flow, where, depths):
     for y in range(first, end):
         for x in range(flow.shape[1]):
+            if not where[y, x]:
+                continue
             u, v = x + flow[y, x, 0], y + flow[y, x, 1]
             # of what is infinitely far, and by how much it moves for each inverse depth
             p = way[0, 0] * x + way[0, 1] * y + way[0, 2]

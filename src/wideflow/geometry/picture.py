@@ -43,9 +43,10 @@ def checked_picture(
     if picture.dtype in (np.uint8, np.uint16):
         picture = picture / np.float32(np.iinfo(picture.dtype).max)
     picture = np.ascontiguousarray(picture[..., :3], np.float32)
-    if not np.isfinite(picture).all():
+    least, most = picture.min(), picture.max()  # NaN if there is any
+    if not (np.isfinite(least) and np.isfinite(most)):
         raise InputError(f"{name} holds values that are not finite")
-    if picture.min() < -0.01 or picture.max() > 1.01:
+    if least < -0.01 or most > 1.01:
         raise InputError(f"{name} has values outside 0..1; scale it, or give it as uint8 or uint16")
     return picture
 

@@ -7,6 +7,7 @@ its evidence spread.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,7 +40,8 @@ class Planes:
     homographies : (P, 3, 3) float64
         From the first picture to the second, in pixels of the level.
     supports : pair of (h, w, P) float32
-        In either picture, the share of the evidence around a pixel that lies on each plane.
+        In either picture, the share of the evidence around a pixel that lies on each plane; (h, w, 0) where
+        that was not asked for.
     """
 
     homographies: NDArray[np.float64]
@@ -63,8 +65,8 @@ class Planes:
 def find_planes(
     geometry: PairGeometry,
     pictures: tuple[Floats, Floats],
-    flows: tuple[Floats, Floats],
-    sure: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    flows: Sequence[Floats],
+    sure: Sequence[NDArray[np.bool_]],
     seed: int,
 ) -> Planes | None:
     """The largest planes that the sure matches of a level lie on; None if there are too few matches.
@@ -73,9 +75,11 @@ def find_planes(
     ----------
     geometry : PairGeometry
         In pixels of the level.
-    pictures, flows : pairs of (h, w, 3) and (h, w, 2) float32
+    pictures : pair of (h, w, 3) float32
         Of both directions.
-    sure : pair of (h, w) bool
+    flows : one or two of (h, w, 2) float32
+        Of the first direction, and of the other one if its supports are wanted too.
+    sure : as many (h, w) bool
         Matches to go by.
     seed : int
         Where chance starts.
@@ -85,8 +89,9 @@ def find_planes(
         return None
     base, epipole = _transfer(geometry)
     thin = max(1, len(y) // _POINTS)
-    pixels = np.stack([x, y], axis=1)[::thin].astype(np.float64)
-    rays, depth, px = relative_depth(base, epipole, pixels, flows[0][y, x][::thin])
+    y, x = y[::thin], x[::thin]
+    pixels = np.stack([x, y], axis=1).astype(np.float64)
+    rays, depth, px = relative_depth(base, epipole, pixels, flows[0][y, x])
     near = _NEAR * max(pictures[0].shape[:2])
     found = _largest(rays, depth, px, near, _SMALLEST * len(depth), seed)
     homographies = base + epipole[:, None] * found[:, None, :]
@@ -96,11 +101,10 @@ def find_planes(
     if not len(homographies):
         return None
     back = np.asarray(np.linalg.inv(homographies), np.float64)
-    supports = (
-        _support(pictures[0], flows[0], sure[0], homographies),
-        _support(pictures[1], flows[1], sure[1], back),
-    )
-    return Planes(homographies, supports)
+    other = np.empty((*pictures[1].shape[:2], 0), np.float32)
+    if len(flows) > 1:
+        other = _support(pictures[1], flows[1], sure[1], back)
+    return Planes(homographies, (_support(pictures[0], flows[0], sure[0], homographies), other))
 
 
 def _transfer(geometry: PairGeometry) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

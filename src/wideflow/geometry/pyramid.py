@@ -54,12 +54,24 @@ def sampled_flow(
     flow: NDArray[np.float32], source: Scale, target: Scale, shape: tuple[int, int]
 ) -> NDArray[np.float32]:
     """`resized_flow` that takes the nearest pixel's flow: near an edge, a mix of two surfaces is neither."""
-    height, width = shape
-    after = pixel_grid(width, height)
-    before = (after - source[:2, 2]) / np.diagonal(source)[:2]
-    nearest = np.clip(np.rint(before), 0, np.array(flow.shape[1::-1]) - 1).astype(np.intp)
-    there = before + flow[nearest[..., 1], nearest[..., 0]]
-    return (there * np.diagonal(target)[:2] + target[:2, 2] - after).astype(np.float32)
+    row, column = nearest_pixels(source, flow.shape, shape)
+    nearest, sampled = flow[row[:, None], column], np.empty((*shape, 2), np.float32)
+    # one component after the other: NumPy is slow along an axis of two
+    for i, after in enumerate((np.arange(shape[1]), np.arange(shape[0])[:, None])):
+        there = (after - source[i, 2]) / source[i, i] + nearest[..., i]
+        sampled[..., i] = there * target[i, i] + target[i, 2] - after
+    return sampled
+
+
+def nearest_pixels(
+    scale: Scale, large: tuple[int, ...], small: tuple[int, ...]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The nearest row (h,) and column (w,) of a picture (H, W) for those of the one it is scaled to."""
+    row, column = (
+        np.clip(np.rint((np.arange(small[k]) - scale[i, 2]) / scale[i, i]), 0, large[k] - 1).astype(np.intp)
+        for k, i in ((0, 1), (1, 0))
+    )
+    return row, column
 
 
 def resized_mask(mask: NDArray[np.bool_], shape: tuple[int, int]) -> NDArray[np.bool_]:

@@ -132,7 +132,8 @@ def fill_stereo(
     then = Meeting(pictures.b, cameras, time)
     both = pictures.a, then.picture_b
     filled = fill_pair(config, then.met(matched), both, lenses[0].known, then.views, over_time)
-    return replace(filled, uv=rounded(then.shown_flow(filled.uv)))
+    uv = then.shown_flow(filled.uv)
+    return filled if uv is filled.uv else replace(filled, uv=rounded(uv))
 
 
 def fill_pair(
@@ -154,9 +155,8 @@ def fill_pair(
         chance = static_chance(over_time)
         over = occluded & known & (chance > _BELIEVED)
         there = static_flow(*views, over_time.inverse)
-        over &= np.isfinite(there).all(axis=2)
-        uv = np.where(over[..., None], there, matched.uv).astype(np.float32)
-        flow, unknown = Flow(uv, np.where(over, chance, matched.confidence)), occluded & ~over
+        over &= np.isfinite(there[..., 0]) & np.isfinite(there[..., 1])
+        flow, unknown = _where(over, Flow(there, chance), match), occluded & ~over
         behind = np.where(over, over_time.inverse, np.nan)
         before = ~occluded & find_occluders(matched.uv, behind, views)
     elif config.planes:
@@ -165,7 +165,7 @@ def fill_pair(
         )
         unknown = unknown & ~extended
     filled = fill(pictures[0], flow, unknown | before, config)
-    filled = _where(before, match, filled)
+    filled = _where(before, match, filled) if before.any() else filled
     shown = known & find_shown(filled.uv, matched.back, occluded, views, config)
     if config.pictures_decide:
         as_b = ColourTransform(matched.colours, np.inf)(pictures[0])
@@ -178,9 +178,10 @@ def fill_pair(
 
 def _where(mask: Mask, first: Flow, second: Flow) -> Flow:
     """The first flow in the mask, the second elsewhere."""
-    return Flow(
-        np.where(mask[..., None], first.uv, second.uv), np.where(mask, first.confidence, second.confidence)
-    )
+    y, x = np.nonzero(mask)
+    uv, confidence = second.uv.copy(), second.confidence.copy()
+    uv[y, x], confidence[y, x] = first.uv[y, x], first.confidence[y, x]
+    return Flow(uv, confidence)
 
 
 def fill_b(config: FillConfig, matched: MatchedFlow, pictures: Pictures, lenses: Lenses) -> FilledFlow:

@@ -117,8 +117,13 @@ class SteadyDepth:
 
 def rounded(values: NDArray[Any]) -> Floats:
     """As a run keeps it, so that a step computed in memory and one that was resumed have the same bits."""
-    return (np.rint(values * _ROUND) / _ROUND).astype(np.float32)
+    kept = np.asarray(values * _ROUND)
+    np.rint(kept, out=kept)
+    kept /= _ROUND
+    return kept.astype(np.float32, copy=False)
 
 
 def _floats(picture: NDArray[np.uint8]) -> Floats:
-    return picture.astype(np.float32) / np.float32(255)
+    colours = picture.astype(np.float32)
+    colours /= np.float32(255)
+    return colours
