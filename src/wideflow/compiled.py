@@ -21,13 +21,16 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import caching, codegen, compiler, event
+from llvmlite import ir
+from numba.core import caching, codegen, compiler, event, types
+from numba.extending import intrinsic
 
 from wideflow.threads import in_bands
 
 _PACKAGE = Path(__file__).parent
 # no entry for C; and a division asks for no zero: loops that ask do not fill vector registers
 _OPTIONS: dict[str, Any] = {"no_cfunc_wrapper": True, "error_model": "numpy"}
+_instruction: Callable[..., Any] = intrinsic  # Numba's types do not see that callers leave out the first
 _IMPORT = re.compile(
     rf"^[ \t]*(?:from[ \t]+({_PACKAGE.name}[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)"
     rf"|import[ \t]+({_PACKAGE.name}[\w.]*))",
@@ -84,6 +87,70 @@ def over_rows(**options: Any) -> Callable[[Callable[..., Any]], OverRows]:
         return OverRows(njit(**options)(function))
 
     return split
+
+
+@_instruction
+def prefetch(typing: Any, array: Any, index: Any) -> Any:
+    """Begin to bring what lies at an index of a flat array, before a loop asks for it: in compiled code only.
+
+    Processors foresee what a few reads in a row need next, not what dozens do that go side by side.
+    """
+
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(array)(context, builder, args[0]).data
+        place = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(8).as_pointer())
+        flag = ir.IntType(32)
+        fetch = builder.module.declare_intrinsic(
+            "llvm.prefetch", [place.type], ir.FunctionType(ir.VoidType(), [place.type, flag, flag, flag])
+        )
+        builder.call(fetch, [place, flag(0), flag(3), flag(1)])  # to read, into the nearest cache, data
+        return context.get_dummy_value()
+
+    return types.void(array, index), build
+
+
+@_instruction
+def copy_eight(typing: Any, out: Any, at: Any, array: Any, index: Any) -> Any:
+    """Eight numbers of a flat array into eight of another: in compiled code only.
+
+    Compilers unroll a loop as short as that into single numbers.
+    """
+
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        _keep(context, builder, signature, args, _eight(context, builder, signature, args, 2, 3))
+        return context.get_dummy_value()
+
+    return types.void(out, at, array, index), build
+
+
+@_instruction
+def add_eight(typing: Any, out: Any, at: Any, array: Any, one: Any, two: Any) -> Any:
+    """The same with the sum of two times eight."""
+
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        both = (_eight(context, builder, signature, args, 2, index) for index in (3, 4))
+        _keep(context, builder, signature, args, builder.fadd(*both))
+        return context.get_dummy_value()
+
+    return types.void(out, at, array, one, two), build
+
+
+def _eight(context: Any, builder: Any, signature: Any, args: Any, array: int, index: int) -> Any:
+    place, width = _place(context, builder, signature, args, array, index)
+    return builder.load(place, align=width)
+
+
+def _keep(context: Any, builder: Any, signature: Any, args: Any, eight: Any) -> None:
+    place, width = _place(context, builder, signature, args, 0, 1)
+    builder.store(eight, place, align=width)
+
+
+def _place(context: Any, builder: Any, signature: Any, args: Any, array: int, index: int) -> tuple[Any, int]:
+    """Where the eight numbers lie, and the bytes of one."""
+    held = signature.args[array]
+    data = context.make_array(held)(context, builder, args[array]).data
+    eight = ir.VectorType(context.get_value_type(held.dtype), 8)
+    return builder.bitcast(builder.gep(data, [args[index]]), eight.as_pointer()), held.dtype.bitwidth // 8
 
 
 class OverRows:

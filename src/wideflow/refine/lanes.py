@@ -12,12 +12,13 @@ with arrays; and if there are at least sixteen.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import kernel
+from wideflow.compiled import kernel, njit
 
 LANES = 16
 Laned = NDArray[np.float32]
@@ -30,7 +31,15 @@ def strip_width(width: int) -> int:
 
 def empty_lanes(rows: int, width: int, numbers: int) -> Laned:
     """Zeros for so many numbers a pixel: (rows + 2, strip + 2, numbers * LANES)."""
-    return np.zeros((rows + 2, strip_width(width) + 2, numbers * LANES), np.float32)
+    return aligned_zeros((rows + 2, strip_width(width) + 2, numbers * LANES))
+
+
+def aligned_zeros(shape: tuple[int, ...]) -> Laned:
+    """Zeros that begin where a line of the cache does, so that no register is filled from two."""
+    count = math.prod(shape)
+    held = np.zeros(count + LANES, np.float32)
+    first = -held.ctypes.data // held.itemsize % LANES
+    return held[first : first + count].reshape(shape)
 
 
 def to_lanes(field: NDArray[Any]) -> Laned:
@@ -59,6 +68,14 @@ def fill_margins(field: Laned) -> None:
     lanes = field.reshape(*field.shape[:2], -1, LANES)
     lanes[:, 0, :, 1:] = lanes[:, -2, :, :-1]
     lanes[:, -1, :, :-1] = lanes[:, 1, :, 1:]
+
+
+@njit()
+def room(numbers):
+    """Room for so many numbers of each pixel at a position, so that no register is filled from two lines."""
+    held = np.empty((numbers + 1) * LANES, np.float32)
+    first = -held.ctypes.data // held.itemsize % LANES
+    return held[first : first + numbers * LANES]
 
 
 @kernel()
