@@ -64,6 +64,7 @@ def linearise(
     flows: NDArray[np.float32],
     system: NDArray[np.float32],
     penalty: NDArray[np.float32],
+    solved: bool = True,
 ) -> float:
     """Gauss-Newton system of the data and epipolar terms around the present flows, and their energy.
 
@@ -86,6 +87,8 @@ def linearise(
         Filled: M and b of the quadratic du' M du + 2 b' du that majorises the linearised terms.
     penalty : 1 number
         Filled: mean of the data terms that are on at the pixel, grey levels; NaN where none is.
+    solved : bool
+        Whether the system is wanted; else it stays as it is.
 
     Returns
     -------
@@ -93,12 +96,14 @@ def linearise(
         Sum of the terms over all pixels.
     """
     energy = np.empty(flows.shape[0] - 2)
-    _linearise(len(energy), *features, visible, fundamental, weights, flows, system, penalty, energy)
+    _linearise(len(energy), *features, visible, fundamental, weights, flows, system, penalty, solved, energy)
     return float(energy.sum())
 
 
 @over_rows()
-def _linearise(first, end, a0, b0, a1, b1, visible, fundamental, weights, flows, system, penalty, energy):
+def _linearise(
+    first, end, a0, b0, a1, b1, visible, fundamental, weights, flows, system, penalty, solved, energy
+):
     # three: were it a constant, all that is done for a place would be compiled three times
     strip, places = flows.shape[1] - 2, visible.shape[2] // LANES
     height, width, alpha, epsilon = a0.shape[0] - 4, a0.shape[1] - 4, weights[ALPHA], weights[EPSILON]
@@ -142,7 +147,8 @@ def _linearise(first, end, a0, b0, a1, b1, visible, fundamental, weights, flows,
                 total[n] += data[_PENALTY + n]
             epipolar_t(now, x, y, where, inside, weights[LATE_B], alpha, epsilon, pairs, total)
             epipolar_t1(after, x, y, where, inside, weights[LATE_A], alpha, epsilon, pairs, total)
-            to_flows(pairs, s, i)
+            if solved:
+                to_flows(pairs, s, i)
         energy[y] = 0
         for n in range(LANES):
             energy[y] += total[n]

@@ -13,6 +13,7 @@ with arrays; and if there are at least sixteen.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,13 +32,13 @@ def strip_width(width: int) -> int:
 
 def empty_lanes(rows: int, width: int, numbers: int) -> Laned:
     """Zeros for so many numbers a pixel: (rows + 2, strip + 2, numbers * LANES)."""
-    return aligned_zeros((rows + 2, strip_width(width) + 2, numbers * LANES))
+    return aligned((rows + 2, strip_width(width) + 2, numbers * LANES), np.zeros)
 
 
-def aligned_zeros(shape: tuple[int, ...]) -> Laned:
-    """Zeros that begin where a line of the cache does, so that no register is filled from two."""
+def aligned(shape: tuple[int, ...], make: Callable[..., Laned] = np.empty) -> Laned:
+    """An array that begins where a line of the cache does, so that no register is filled from two."""
     count = math.prod(shape)
-    held = np.zeros(count + LANES, np.float32)
+    held = make(count + LANES, np.float32)
     first = -held.ctypes.data // held.itemsize % LANES
     return held[first : first + count].reshape(shape)
 

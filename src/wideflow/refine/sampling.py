@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.compiled import add_eight, kernel, njit, prefetch
-from wideflow.refine.lanes import LANES, aligned_zeros
+from wideflow.refine.lanes import LANES, aligned
 
 CHANNELS = 5  # red, green, blue, and the two derivatives of brightness
 COLOURS = 3
@@ -45,7 +45,7 @@ def feature_picture(picture: NDArray[np.float32], blur: float) -> NDArray[np.flo
         cv2.copyMakeBorder(each, *[_MARGIN] * 4, cv2.BORDER_REPLICATE) for each in (smooth, along_x, along_y)
     ]
     nothing = np.zeros(known[0].shape[:2], np.float32)
-    return cv2.merge([*known, *[nothing] * (STORED - CHANNELS)], aligned_zeros((*nothing.shape, STORED)))
+    return cv2.merge([*known, *[nothing] * (STORED - CHANNELS)], aligned((*nothing.shape, STORED)))
 
 
 @kernel()
