@@ -22,7 +22,7 @@ from typing import Any
 
 import numba
 from llvmlite import ir
-from numba.core import caching, codegen, compiler, event, types
+from numba.core import caching, cgutils, codegen, compiler, event, types
 from numba.extending import intrinsic
 
 from wideflow.threads import in_bands
@@ -117,7 +117,8 @@ def copy_eight(typing: Any, out: Any, at: Any, array: Any, index: Any) -> Any:
     """
 
     def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        _keep(context, builder, signature, args, _eight(context, builder, signature, args, 2, 3))
+        run = _Runs(context, builder, signature, args, 8)
+        run.store(run.load(2, 3))
         return context.get_dummy_value()
 
     return types.void(out, at, array, index), build
@@ -128,29 +129,55 @@ def add_eight(typing: Any, out: Any, at: Any, array: Any, one: Any, two: Any) ->
     """The same with the sum of two times eight."""
 
     def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        both = (_eight(context, builder, signature, args, 2, index) for index in (3, 4))
-        _keep(context, builder, signature, args, builder.fadd(*both))
+        run = _Runs(context, builder, signature, args, 8)
+        run.store(builder.fadd(run.load(2, 3), run.load(2, 4)))
         return context.get_dummy_value()
 
     return types.void(out, at, array, one, two), build
 
 
-def _eight(context: Any, builder: Any, signature: Any, args: Any, array: int, index: int) -> Any:
-    place, width = _place(context, builder, signature, args, array, index)
-    return builder.load(place, align=width)
+@_instruction
+def mix_four(typing: Any, out: Any, at: Any, array: Any, places: Any, weights: Any) -> Any:
+    """The same with four times four numbers, each four times its weight, added in their order."""
+
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        run, total = _Runs(context, builder, signature, args, 4), None
+        for k in range(4):
+            place, weight = (cgutils.unpack_tuple(builder, args[i])[k] for i in (3, 4))
+            four = builder.fmul(run.splat(weight), run.load(2, place))
+            total = four if total is None else builder.fadd(total, four)
+        run.store(total)
+        return context.get_dummy_value()
+
+    return types.void(out, at, array, places, weights), build
 
 
-def _keep(context: Any, builder: Any, signature: Any, args: Any, eight: Any) -> None:
-    place, width = _place(context, builder, signature, args, 0, 1)
-    builder.store(eight, place, align=width)
+class _Runs:
+    """Some numbers of an array in a row, as one value of the compiler."""
 
+    def __init__(self, context: Any, builder: Any, signature: Any, args: Any, count: int) -> None:
+        self._builder, self._args, self._count = builder, args, count
+        self._array = lambda held: context.make_array(signature.args[held])(context, builder, args[held])
+        number = signature.args[0].dtype
+        self._type, self._bytes = ir.VectorType(context.get_value_type(number), count), number.bitwidth // 8
 
-def _place(context: Any, builder: Any, signature: Any, args: Any, array: int, index: int) -> tuple[Any, int]:
-    """Where the eight numbers lie, and the bytes of one."""
-    held = signature.args[array]
-    data = context.make_array(held)(context, builder, args[array]).data
-    eight = ir.VectorType(context.get_value_type(held.dtype), 8)
-    return builder.bitcast(builder.gep(data, [args[index]]), eight.as_pointer()), held.dtype.bitwidth // 8
+    def load(self, held: int, index: Any) -> Any:
+        """From argument ``held`` on; the index is that of an argument, or a value itself."""
+        return self._builder.load(self._place(held, index), align=self._bytes)
+
+    def store(self, run: Any) -> None:
+        """Into the first argument, where the second says."""
+        self._builder.store(run, self._place(0, 1), align=self._bytes)
+
+    def splat(self, number: Any) -> Any:
+        """So many times one number."""
+        one = self._builder.insert_element(ir.Constant(self._type, ir.Undefined), number, ir.IntType(32)(0))
+        zeros = ir.Constant(ir.VectorType(ir.IntType(32), self._count), [0] * self._count)
+        return self._builder.shuffle_vector(one, ir.Constant(self._type, ir.Undefined), zeros)
+
+    def _place(self, held: int, index: Any) -> Any:
+        at = self._args[index] if isinstance(index, int) else index
+        return self._builder.bitcast(self._builder.gep(self._array(held).data, [at]), self._type.as_pointer())
 
 
 class OverRows:
