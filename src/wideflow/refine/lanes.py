@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import kernel, njit
+from wideflow.compiled import kernel, njit, prefetch
 
 LANES = 16
+AHEAD = 3  # positions from one that is worked on to one that memory is asked for
 Laned = NDArray[np.float32]
 
 
@@ -77,6 +78,18 @@ def room(numbers):
     held = np.empty((numbers + 1) * LANES, np.float32)
     first = -held.ctypes.data // held.itemsize % LANES
     return held[first : first + numbers * LANES]
+
+
+@kernel()
+def fetch(row, i):
+    """Begin to bring all that lies at a position of a row, for a loop that will soon be there.
+
+    A position is many lines of the cache, and processors foresee too few of them.
+    """
+    flat, line = row.reshape(-1), np.int64(LANES)
+    numbers = row.shape[1] // LANES
+    for k in range(i * numbers, (i + 1) * numbers):
+        prefetch(flat, k * line)
 
 
 @kernel()

@@ -11,7 +11,7 @@ import numpy as np
 from wideflow.compiled import kernel, njit, over_rows
 from wideflow.geometry.triangulation import inverse_of_symmetric
 from wideflow.refine.bands import in_bands
-from wideflow.refine.lanes import LANES, Laned, aligned, fill_margins, fill_row_margins, room
+from wideflow.refine.lanes import AHEAD, LANES, Laned, aligned, fetch, fill_margins, fill_row_margins, room
 from wideflow.refine.smoothness import BELOW, STEREO
 from wideflow.refine.system import RIGHT, UNKNOWNS
 
@@ -69,6 +69,7 @@ def _factorise(first, end, system, edges, flows, slopes):
             slopes[y],
         )
         for i in range(1, flows.shape[1] - 1):
+            fetch(rows[0], i + AHEAD)
             _pull(*rows, i, totals)
             _invert(rows[0], i, totals)
 
