@@ -85,7 +85,7 @@ class Parabola:
     def __init__(self, reach: float) -> None:
         self.reach = reach
 
-    def __call__(self, flows: np.ndarray) -> float:
+    def __call__(self, flows: np.ndarray, goes_on: bool = True) -> float:
         return float(np.sum(flows**2))
 
     def step(self, flows: np.ndarray) -> np.ndarray:

@@ -12,7 +12,17 @@ from wideflow.geometry.pyramid import resized_flow, scale_between
 from wideflow.refine.data_terms import linearise
 from wideflow.refine.energy import Energy
 from wideflow.refine.lanes import LANES, empty_lanes, fill_margins, from_lanes, to_lanes
-from wideflow.refine.sampling import CHANNELS, HALVES, READ, TAPS, cubic, feature_picture, find
+from wideflow.refine.sampling import (
+    CHANNELS,
+    HALVES,
+    READ,
+    STORED,
+    TAPS,
+    by_channel,
+    cubic,
+    feature_picture,
+    find,
+)
 from wideflow.refine.slopes import first_slopes, relax_slopes, slope_energy
 from wideflow.refine.smoothness import conductance, smoothness
 from wideflow.refine.solver import solve_step
@@ -35,22 +45,23 @@ def data_energy(flows: np.ndarray, weights: np.ndarray, visible: np.ndarray) -> 
 
 
 @njit()
-def read(features, size, where, taps, ones, halves, found):  # type: ignore[no-untyped-def]
+def read(features, size, where, taps, ones, halves, found, channels):  # type: ignore[no-untyped-def]
     """What is compiled into loops, as a loop would call it."""
     find(size[0], size[1], where, 0, taps)
     cubic(features, size[0], taps, ones, 0, 0, halves, found)
+    for k in range(READ):
+        by_channel(found[k * STORED * LANES :], channels[k * STORED * LANES :])
 
 
 def sampled(features: np.ndarray, x: float, y: float) -> np.ndarray:
     """(3, 5): values and derivatives of the channels at a place."""
     width, height = features.shape[1] - 4, features.shape[0] - 4
-    where, found = (
-        np.repeat([[float(x), float(y)]], LANES, axis=1),
-        np.zeros((1, READ * CHANNELS * LANES), np.float32),
-    )
+    where = np.repeat([[float(x), float(y)]], LANES, axis=1)
+    found, channels = np.zeros((2, READ * STORED * LANES), np.float32)
     taps, halves = np.empty(TAPS * LANES, np.float32), np.empty(HALVES, np.float32)
-    read(features.ravel(), (width, height), where, taps, np.ones((1, 1, LANES), np.float32), halves, found)
-    return found.reshape(READ, CHANNELS, LANES)[..., LANES // 2]
+    ones = np.ones((1, 1, LANES), np.float32)
+    read(features.ravel(), (width, height), where, taps, ones, halves, found, channels)
+    return channels.reshape(READ, STORED, LANES)[:, :CHANNELS, LANES // 2]
 
 
 def smooth(flows, slopes, g, betas, epsilon) -> tuple[float, np.ndarray]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from wideflow.errors import InputError
 from wideflow.geometry import pixel_grid
+from wideflow.geometry.vectors import lengths, vectors_where
 
 Field = NDArray[np.float32]
 Mask = NDArray[np.bool_]
@@ -98,10 +99,10 @@ def close_loop(
     over_a = optical_a + _read(stereo_next, grid + optical_a)
     seen_b = ~occluded_stereo & _seen(occluded_optical_b, grid + stereo)
     seen_a = ~occluded_optical_a & _seen(occluded_stereo_next, grid + optical_a)
-    error = np.where(seen_a & seen_b, np.linalg.norm(over_a - over_b, axis=2), np.inf).astype(np.float32)
+    error = np.where(seen_a & seen_b, lengths(over_a - over_b), np.inf).astype(np.float32)
     seen = ~occluded_stereo & (seen_a ^ seen_b | (error <= _AGREE))
     # the motion in B is small and exact; the stereo flow of t + 1 has its own mismatches
-    end = np.where(seen_b[..., None], over_b, over_a)
+    end = vectors_where(seen_b, over_b, over_a)
     closure = _completed(end - optical_a - stereo, seen)
     return FlowLoop(optical_a, stereo, closure, ~occluded_optical_a, ~occluded_stereo, seen), error
 
@@ -125,9 +126,9 @@ def _completed(field: Field, known: Mask) -> Field:
     height, width = weight.shape
     if known.all() or min(height, width) < 2:
         return field
-    total = np.where(known[..., None], field, 0).astype(np.float32)
+    total = vectors_where(known, field, np.zeros_like(field))
     half = ((width + 1) // 2, (height + 1) // 2)
     small_weight = cv2.resize(weight, half, interpolation=cv2.INTER_AREA)
     small = cv2.resize(total, half, interpolation=cv2.INTER_AREA) / np.maximum(small_weight, 1e-9)[..., None]
     coarse = _completed(small, small_weight > 0)
-    return np.where(known[..., None], field, cv2.resize(coarse, (width, height)))
+    return vectors_where(known, field, cv2.resize(coarse, (width, height)))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from wideflow.geometry import pixel_grid
 from wideflow.geometry.picture import grey_bytes
+from wideflow.geometry.vectors import outside, stretched, vectors_where
 from wideflow.matching.variational import Rounds, Weights, refine_flow
 
 Floats = NDArray[np.float32]
@@ -95,7 +96,7 @@ def polish_optical(source: Floats, target: Floats, flow: Floats, confidence: Flo
     smooth = _followed(pair, start, _padded(confidence, pair.first.shape))
     worse = _unlike(pair, smooth) > _unlike(pair, sharp) + _PREFERENCE
     worse = cv2.medianBlur(worse.astype(np.uint8), _SPECKLE) > 0
-    chosen = np.where(worse[..., None], sharp, smooth)
+    chosen = vectors_where(worse, sharp, smooth)
     return refine_flow(*pair, chosen, _AT_THE_END, _STEPS_AT_THE_END)[: flow.shape[0], : flow.shape[1]]
 
 
@@ -187,7 +188,7 @@ def _unlike(pair: _Pair, flow: Floats) -> Floats:
         np.abs(cv2.Sobel(pair.first - second, cv2.CV_32F, x, 1 - x, ksize=1, scale=0.5)) for x in (0, 1)
     )
     apart += np.minimum(slopes, np.float32(_MOST))
-    apart[((there < 0) | (there > (width - 1, height - 1))).any(axis=2)] = _OUTSIDE
+    apart[outside(there, width, height)] = _OUTSIDE
     return cv2.GaussianBlur(apart, (0, 0), _AROUND)
 
 
@@ -203,7 +204,7 @@ def _resized(flow: Floats, shape: tuple[int, ...]) -> Floats:
         return flow
     shrinks = height < flow.shape[0]
     resized = cv2.resize(flow, (width, height), interpolation=cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR)
-    return resized * np.array([width / flow.shape[1], height / flow.shape[0]], np.float32)
+    return stretched(resized, width / flow.shape[1], height / flow.shape[0])
 
 
 def _padded(array: Floats, shape: tuple[int, int]) -> Floats:

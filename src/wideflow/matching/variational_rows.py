@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from wideflow.compiled import kernel, njit, over_rows
+from wideflow.compiled import kernel, mix_four, njit, over_rows
 from wideflow.types import Array
 
 RIM = 2  # px around the pictures, so that no loop asks for the border
@@ -20,7 +20,6 @@ _ROWS = 16  # that a thread assembles at once
 _BAND = 32  # that it relaxes at once, at least
 _PLAIN = np.float32(0.01)  # squared grey levels per px, below which a change is noise
 _SMALL = np.float32(1e-6)  # squared: where the robust penalty turns from a parabola to a cone
-_1, _2, _3 = np.uint32(1), np.uint32(2), np.uint32(3)  # cannot be negative: Numba asks that of all others
 _DAMPING = np.float32(1e-4)  # keeps the matrix of a pixel that nothing holds regular
 
 
@@ -49,14 +48,18 @@ def sample(picture: Array, u: Array, v: Array, out: Array, inside: Array) -> Non
 def _sample(first, end, picture, u, v, out, inside):
     columns = inside.shape[1]
     place, weights = np.empty(columns, np.int32), np.empty((8, columns), np.float32)
+    mixed = np.empty(4 * columns, np.float32)
     for y in range(first, end):
-        _sample_row(picture, u, v, out, inside, np.int64(y), place, weights)
+        _sample_row(picture, u, v, out, inside, np.int64(y), place, weights, mixed)
 
 
 @kernel()
-def _sample_row(picture, u, v, out, inside, y, place, weights):
-    """A row: first where all pixels read, ``place`` (W,) and ``weights`` (8, W), then what they read."""
-    columns, stride = inside.shape[1], np.uint32(picture.shape[1])
+def _sample_row(picture, u, v, out, inside, y, place, weights, mixed):
+    """A row: first where all pixels read, ``place`` (W,) and ``weights`` (8, W), then what they read.
+
+    That is first mixed from the four lines, ``mixed`` (4 W,), for the four columns of a pixel at once.
+    """
+    columns, stride = inside.shape[1], np.int64(picture.shape[1])
     high, wide = np.float32(picture.shape[0] - 2 * RIM - 1), np.float32(picture.shape[1] - 2 * RIM - 1)
     us, vs, seen, zero = u[y + 1, 1:], v[y + 1, 1:], inside[y], np.float32(0)
     a0, a1, a2, a3 = weights[0], weights[1], weights[2], weights[3]
@@ -71,17 +74,12 @@ def _sample_row(picture, u, v, out, inside, y, place, weights):
         b0[x], b1[x], b2[x], b3[x] = _cubic(py - np.float32(top))
     pixels, drawn = picture.reshape(-1), out[y + RIM, RIM:]
     for x in range(columns):
-        i = np.uint32(place[x])
-        j, k, m = (
-            np.uint32(i + stride),
-            np.uint32(i + stride + stride),
-            np.uint32(i + stride + stride + stride),
-        )
-        p, q, r, s = b0[x], b1[x], b2[x], b3[x]
-        one = p * pixels[i] + q * pixels[j] + r * pixels[k] + s * pixels[m]
-        two = p * pixels[i + _1] + q * pixels[j + _1] + r * pixels[k + _1] + s * pixels[m + _1]
-        three = p * pixels[i + _2] + q * pixels[j + _2] + r * pixels[k + _2] + s * pixels[m + _2]
-        four = p * pixels[i + _3] + q * pixels[j + _3] + r * pixels[k + _3] + s * pixels[m + _3]
+        i = np.int64(place[x])
+        lines = (i, i + stride, i + 2 * stride, i + 3 * stride)
+        mix_four(mixed, 4 * x, pixels, lines, (b0[x], b1[x], b2[x], b3[x]))
+    for x in range(columns):
+        one, two = mixed[4 * x], mixed[4 * x + 1]
+        three, four = mixed[4 * x + 2], mixed[4 * x + 3]
         drawn[x] = a0[x] * one + a1[x] * two + a2[x] * three + a3[x] * four
     for beside in range(RIM):
         out[y + RIM, beside], out[y + RIM, columns + RIM + beside] = drawn[0], drawn[columns - 1]
@@ -323,8 +321,10 @@ def _add_step(first, end, steps, u, v, furthest):
     for y in range(first, end):
         for k in range(2):
             flow = u[y + 1] if k == 0 else v[y + 1]
-            for odd in range(2):
-                step, place = steps[k, (y + odd) & 1, y + 1, 1:], flow[1 + odd :]
-                for i in range((columns + 1 - odd) // 2):
-                    place[2 * i] += min(max(step[i], -furthest), furthest)
+            even, odd, place = steps[k, y & 1, y + 1, 1:], steps[k, 1 - (y & 1), y + 1, 1:], flow[1:]
+            for i in range(columns // 2):
+                one, two = min(max(even[i], -furthest), furthest), min(max(odd[i], -furthest), furthest)
+                place[2 * i], place[2 * i + 1] = place[2 * i] + one, place[2 * i + 1] + two
+            if columns % 2:
+                place[columns - 1] += min(max(even[columns // 2], -furthest), furthest)
             flow[0], flow[columns + 1] = flow[1], flow[columns]

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import kernel, over_rows
+from wideflow.compiled import copy_eight, kernel, over_rows
 from wideflow.refine.epipolar_terms import epipolar_t, epipolar_t1
-from wideflow.refine.lanes import LANES
-from wideflow.refine.sampling import CHANNELS, COLOURS, HALVES, READ, TAPS, cubic, find
+from wideflow.refine.lanes import LANES, room
+from wideflow.refine.sampling import CHANNELS, COLOURS, HALVES, READ, STORED, TAPS, by_channel, cubic, find
 from wideflow.refine.system import (
     ALPHA,
     COLOUR,
@@ -52,7 +52,7 @@ from wideflow.refine.system import (
     to_flows,
 )
 
-_VALUES = READ * CHANNELS  # of a place in a picture
+_VALUES = READ * STORED  # of a place in a picture
 _PENALTY, _TERMS = 0, LANES  # of a pixel: sum of its data terms, and how many there are
 
 
@@ -64,6 +64,7 @@ def linearise(
     flows: NDArray[np.float32],
     system: NDArray[np.float32],
     penalty: NDArray[np.float32],
+    solved: bool = True,
 ) -> float:
     """Gauss-Newton system of the data and epipolar terms around the present flows, and their energy.
 
@@ -86,6 +87,8 @@ def linearise(
         Filled: M and b of the quadratic du' M du + 2 b' du that majorises the linearised terms.
     penalty : 1 number
         Filled: mean of the data terms that are on at the pixel, grey levels; NaN where none is.
+    solved : bool
+        Whether the system is wanted; else it stays as it is.
 
     Returns
     -------
@@ -93,55 +96,59 @@ def linearise(
         Sum of the terms over all pixels.
     """
     energy = np.empty(flows.shape[0] - 2)
-    _linearise(len(energy), *features, visible, fundamental, weights, flows, system, penalty, energy)
+    _linearise(len(energy), *features, visible, fundamental, weights, flows, system, penalty, solved, energy)
     return float(energy.sum())
 
 
 @over_rows()
-def _linearise(first, end, a0, b0, a1, b1, visible, fundamental, weights, flows, system, penalty, energy):
-    strip = flows.shape[1] - 2
+def _linearise(
+    first, end, a0, b0, a1, b1, visible, fundamental, weights, flows, system, penalty, solved, energy
+):
+    # three: were it a constant, all that is done for a place would be compiled three times
+    strip, places = flows.shape[1] - 2, visible.shape[2] // LANES
     height, width, alpha, epsilon = a0.shape[0] - 4, a0.shape[1] - 4, weights[ALPHA], weights[EPSILON]
-    height_b, width_b = b0.shape[0] - 4, b0.shape[1] - 4
-    optical, stereo, loop = a1.reshape(-1), b0.reshape(-1), b1.reshape(-1)
+    heights, widths = (height, b0.shape[0] - 4, b0.shape[0] - 4), (width, b0.shape[1] - 4, b0.shape[1] - 4)
+    pictures = a1.reshape(-1), b0.reshape(-1), b1.reshape(-1)
     over_time = weights[COLOUR], weights[GRADIENT]
     between = weights[STEREO_COLOUR], weights[STEREO_GRADIENT]
+    fixed, moving = (over_time, between), (between, over_time)
     now, after = fundamental[0].reshape(-1), fundamental[1].reshape(-1)
-    # of one type wherever they come from, so that helpers are compiled but once
-    p1, p2, p3 = np.int64(P1), np.int64(P2), np.int64(P3)
+    x, where, total = np.empty(LANES), np.empty((3, 2 * LANES)), np.empty(LANES)
+    inside, data, taps, halves = room(1), room(2), room(TAPS), room(HALVES // LANES)
+    pixels, own, pairs = room(STORED), room(STORED), room(2 * PAIR).reshape(2, -1)
+    read, found = room(3 * _VALUES).reshape(3, -1), room(3 * _VALUES).reshape(3, -1)
+    read[:] = np.float32(0)
     for row in range(first, end):
-        y = np.int64(row)
-        x, where, total = np.empty(LANES), np.empty((3, 2 * LANES)), np.zeros(LANES)
-        found, own = np.zeros((3, _VALUES * LANES), np.float32), np.empty(CHANNELS * LANES, np.float32)
-        pairs, data = np.empty((2, PAIR * LANES), np.float32), np.empty(2 * LANES, np.float32)
-        taps, halves = np.empty(TAPS * LANES, np.float32), np.empty(HALVES, np.float32)
-        inside = np.empty(LANES, np.float32)
-        u, s, p, here = flows[y + 1], system[y + 1], penalty[y + 1], a0[y + 2]
+        y = np.int64(row)  # of one type wherever it comes from, so that helpers are compiled but once
+        u, s, p, here = flows[y + 1], system[y + 1], penalty[y + 1], a0[y + 2].reshape(-1)
         seen = visible[y + 1].reshape(strip + 2, 3, LANES)
+        total[:] = 0
         for i in range(1, strip + 1):
             for n in range(LANES):
                 column = n * strip + i - 1
                 x[n], inside[n] = column, column < width
-                column = min(column, width - 1) + 2
-                for c in range(CHANNELS):
-                    own[c * LANES + n] = here[column, c]
+                copy_eight(pixels, n * STORED, here, (min(column, width - 1) + 2) * STORED)
             _where(x, y, u, i, where)
-            find(width, height, where, p1, taps)
-            cubic(optical, width, taps, seen, i, p1, halves, found)
-            find(width_b, height_b, where, p2, taps)
-            cubic(stereo, width_b, taps, seen, i, p2, halves, found)
-            find(width_b, height_b, where, p3, taps)
-            cubic(loop, width_b, taps, seen, i, p3, halves, found)
+            for place in range(places):
+                find(widths[place], heights[place], where, place, taps)
+                cubic(pictures[place], widths[place], taps, seen, i, place, halves, read[place])
+            # not before: processors wait for what was just written in other pieces
+            by_channel(pixels, own)
+            for place in range(places):
+                for k in range(0, _VALUES * LANES, STORED * LANES):
+                    by_channel(read[place, k:], found[place, k:])
             data[:] = np.float32(0)
-            _moving(found, p1, seen, i, between, epsilon, pairs, data)
-            _moving(found, p2, seen, i, over_time, epsilon, pairs, data)
-            _fixed(found, p1, own, seen, i, over_time, epsilon, pairs, data)
-            _fixed(found, p2, own, seen, i, between, epsilon, pairs, data)
+            for place in range(places - 1):
+                _moving(found, place, seen, i, moving[place], epsilon, pairs, data)
+            for place in range(places - 1):
+                _fixed(found, place, own, seen, i, fixed[place], epsilon, pairs, data)
             for n in range(LANES):
                 p[i, n] = data[_PENALTY + n] / data[_TERMS + n]
                 total[n] += data[_PENALTY + n]
             epipolar_t(now, x, y, where, inside, weights[LATE_B], alpha, epsilon, pairs, total)
             epipolar_t1(after, x, y, where, inside, weights[LATE_A], alpha, epsilon, pairs, total)
-            to_flows(pairs, s, i)
+            if solved:
+                to_flows(pairs, s, i)
         energy[y] = 0
         for n in range(LANES):
             energy[y] += total[n]
@@ -176,7 +183,7 @@ def _fixed(found, place, own, seen, i, weights, epsilon, pairs, data):
         colour, gradient = half * weights[0] / colour, half * weights[1] / gradient
         xx = xy = yy = bx = by = np.float32(0)
         for c in range(CHANNELS):
-            vx, vy = found[place, (c + CHANNELS) * LANES + n], found[place, (c + 2 * CHANNELS) * LANES + n]
+            vx, vy = found[place, (c + STORED) * LANES + n], found[place, (c + 2 * STORED) * LANES + n]
             w, d = colour if c < COLOURS else gradient, found[place, c * LANES + n] - own[c * LANES + n]
             wx, wy = w * vx, w * vy
             xx += wx * vx
@@ -211,8 +218,8 @@ def _moving(found, place, seen, i, weights, epsilon, pairs, data):
         xx3 = xy3 = yy3 = bx3 = by3 = np.float32(0)
         mixed_xx = mixed_xy = mixed_yx = mixed_yy = np.float32(0)
         for c in range(CHANNELS):
-            vx, vy = found[place, (c + CHANNELS) * LANES + n], found[place, (c + 2 * CHANNELS) * LANES + n]
-            x3, y3 = found[P3, (c + CHANNELS) * LANES + n], found[P3, (c + 2 * CHANNELS) * LANES + n]
+            vx, vy = found[place, (c + STORED) * LANES + n], found[place, (c + 2 * STORED) * LANES + n]
+            x3, y3 = found[P3, (c + STORED) * LANES + n], found[P3, (c + 2 * STORED) * LANES + n]
             w, d = colour if c < COLOURS else gradient, found[P3, c * LANES + n] - found[place, c * LANES + n]
             wx, wy, wx3, wy3 = w * vx, w * vy, w * x3, w * y3
             xx += wx * vx

@@ -15,7 +15,7 @@ from wideflow.geometry.flow_loop import FlowLoop
 from wideflow.geometry.pyramid import resized_flow, resized_mask, scale_between, shrunk
 from wideflow.progress import Progress, silent
 from wideflow.refine.energy import Energy
-from wideflow.refine.lanes import Laned, from_lanes, to_lanes
+from wideflow.refine.lanes import Laned, aligned, from_lanes, to_lanes
 
 _HALVINGS = 4  # times that a step which raises the energy is halved before the level is done
 Field = NDArray[np.float32]
@@ -74,7 +74,8 @@ def refine_flows(
     config = RefineConfig() if config is None else config
     F = np.stack([np.asarray(matrix, np.float64) for matrix in fundamental])
     _check(pictures, F, flows)
-    state = np.concatenate([flows.optical, flows.stereo, flows.closure], axis=2).astype(np.float32)
+    state = np.empty((*flows.optical.shape[:2], 6), np.float32)
+    state[..., :2], state[..., 2:4], state[..., 4:] = flows.optical, flows.stereo, flows.closure
     visible = [flows.optical_visible, flows.stereo_visible, flows.loop_visible]
     present = [picture.shape for picture in pictures]  # the sizes that the flows belong to
     energies = []
@@ -88,24 +89,24 @@ def refine_flows(
         found, values = minimise(energy, to_lanes(state), config.iterations)
         state = from_lanes(found, state.shape[1])
         energies.append(tuple(values))
-    refined = FlowLoop(state[..., :2], state[..., 2:4], state[..., 4:], *visible)
+    refined = FlowLoop(*(np.ascontiguousarray(state[..., i : i + 2]) for i in (0, 2, 4)), *visible)
     return Refinement(refined, energy.penalty, tuple(energies))
 
 
 def minimise(energy: Energy, flows: Laned, iterations: int) -> tuple[Laned, list[float]]:
     """Flows of lower energy, and the energy before and after every step: it never rises."""
-    values = [energy(flows)]
-    for _ in range(iterations):
+    values = [energy(flows, iterations > 0)]
+    for left in reversed(range(iterations)):
         values.append(values[-1] - energy.bend(flows))
         step = energy.step(flows)
         for _ in range(_HALVINGS):
-            there = flows + step
-            value = energy(there)
+            there = np.add(flows, step, out=aligned(flows.shape))
+            value = energy(there, left > 0)
             if value <= values[-1]:
                 break
             step = step * np.float32(0.5)
         else:
-            energy(flows)
+            energy(flows, False)
             break
         flows = there
         values.append(value)

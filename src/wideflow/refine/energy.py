@@ -77,8 +77,8 @@ class Energy:
         """(H, W): mean of the data terms that are on at a pixel, of the flows last evaluated; NaN if none."""
         return from_lanes(self._penalty, self._width)[..., 0]
 
-    def __call__(self, flows: Laned) -> float:
-        """Energy of the flows, with their margins; the next `step` starts from them."""
+    def __call__(self, flows: Laned, goes_on: bool = True) -> float:
+        """Energy of the flows, with their margins; the next `step` starts from them, if it ``goes_on``."""
         data = linearise(
             self._features,
             self._visible,
@@ -87,6 +87,7 @@ class Energy:
             flows,
             self._system,
             self._penalty,
+            goes_on,
         )
         self._smooth = self._smoothness(flows)
         return data + self._smooth + self._bent
@@ -135,7 +136,11 @@ def _inside(flows: Field, pictures: tuple[Field, ...]) -> NDArray[np.bool_]:
     x, y = (np.arange(size, dtype=np.float32) for size in flows.shape[1::-1])
     inside = np.empty((*flows.shape[:2], 3), np.bool_)
     u, v = flows[..., ::2], flows[..., 1::2]
-    ways = (u[..., 0], v[..., 0]), (u[..., 1], v[..., 1]), (u.sum(axis=2), v.sum(axis=2))
+    ways = (
+        (u[..., 0], v[..., 0]),
+        (u[..., 1], v[..., 1]),
+        (u[..., 0] + u[..., 1] + u[..., 2], v[..., 0] + v[..., 1] + v[..., 2]),
+    )
     for k, (way, picture) in enumerate(zip(ways, (pictures[2], pictures[1], pictures[3]), strict=True)):
         px, py = x + way[0], y[:, None] + way[1]
         rows, columns = picture.shape[:2]

@@ -12,14 +12,17 @@ with arrays; and if there are at least sixteen.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import kernel
+from wideflow.compiled import kernel, njit, prefetch
 
 LANES = 16
+AHEAD = 3  # positions from one that is worked on to one that memory is asked for
 Laned = NDArray[np.float32]
 
 
@@ -30,7 +33,15 @@ def strip_width(width: int) -> int:
 
 def empty_lanes(rows: int, width: int, numbers: int) -> Laned:
     """Zeros for so many numbers a pixel: (rows + 2, strip + 2, numbers * LANES)."""
-    return np.zeros((rows + 2, strip_width(width) + 2, numbers * LANES), np.float32)
+    return aligned((rows + 2, strip_width(width) + 2, numbers * LANES), np.zeros)
+
+
+def aligned(shape: tuple[int, ...], make: Callable[..., Laned] = np.empty) -> Laned:
+    """An array that begins where a line of the cache does, so that no register is filled from two."""
+    count = math.prod(shape)
+    held = make(count + LANES, np.float32)
+    first = -held.ctypes.data // held.itemsize % LANES
+    return held[first : first + count].reshape(shape)
 
 
 def to_lanes(field: NDArray[Any]) -> Laned:
@@ -59,6 +70,26 @@ def fill_margins(field: Laned) -> None:
     lanes = field.reshape(*field.shape[:2], -1, LANES)
     lanes[:, 0, :, 1:] = lanes[:, -2, :, :-1]
     lanes[:, -1, :, :-1] = lanes[:, 1, :, 1:]
+
+
+@njit()
+def room(numbers):
+    """Room for so many numbers of each pixel at a position, so that no register is filled from two lines."""
+    held = np.empty((numbers + 1) * LANES, np.float32)
+    first = -held.ctypes.data // held.itemsize % LANES
+    return held[first : first + numbers * LANES]
+
+
+@kernel()
+def fetch(row, i):
+    """Begin to bring all that lies at a position of a row, for a loop that will soon be there.
+
+    A position is many lines of the cache, and processors foresee too few of them.
+    """
+    flat, line = row.reshape(-1), np.int64(LANES)
+    numbers = row.shape[1] // LANES
+    for k in range(i * numbers, (i + 1) * numbers):
+        prefetch(flat, k * line)
 
 
 @kernel()

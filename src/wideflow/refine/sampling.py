@@ -6,8 +6,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import kernel, njit
-from wideflow.refine.lanes import LANES
+from wideflow.compiled import add_eight, kernel, njit, prefetch
+from wideflow.refine.lanes import LANES, aligned
 
 CHANNELS = 5  # red, green, blue, and the two derivatives of brightness
 COLOURS = 3
@@ -16,6 +16,7 @@ TAPS = 18  # weights of four columns, their derivatives, the same of four rows; 
 READ = 3  # of every channel: its value, and the derivatives along x and y
 _TWO = 2 * STORED  # numbers of two pixels
 HALVES = READ * _TWO
+_AHEAD = 4 * STORED  # numbers: what is soon read of the lowest line, which no earlier row has read
 _MARGIN = 2  # px beyond the border that a cubic kernel reaches
 
 
@@ -44,7 +45,7 @@ def feature_picture(picture: NDArray[np.float32], blur: float) -> NDArray[np.flo
         cv2.copyMakeBorder(each, *[_MARGIN] * 4, cv2.BORDER_REPLICATE) for each in (smooth, along_x, along_y)
     ]
     nothing = np.zeros(known[0].shape[:2], np.float32)
-    return cv2.merge([*known, *[nothing] * (STORED - CHANNELS)])
+    return cv2.merge([*known, *[nothing] * (STORED - CHANNELS)], aligned((*nothing.shape, STORED)))
 
 
 @kernel()
@@ -97,9 +98,9 @@ def cubic(flat, width, taps, seen, i, place, halves, found):
     The derivatives are those of the interpolant itself, so that a small step changes the energy as the
     linearised data term says it does.
 
-    ``flat`` is a feature picture, ``width`` that of its picture. ``found[place]`` (15 * LANES) is filled:
-    values, derivatives along x and along y, each of five channels; it keeps what it had where the pixel is
-    not seen, ``seen[i, place]``. ``halves`` (48) is scratch.
+    ``flat`` is a feature picture, ``width`` that of its picture. ``found`` (3 * LANES * 8) is filled: values,
+    derivatives along x and along y, each pixel after pixel; it keeps what it had where the pixel is not seen,
+    ``seen[i, place]``. ``halves`` (48) is scratch.
     """
     stored = width + 2 * _MARGIN
     line = np.uint64(stored * STORED)
@@ -122,6 +123,7 @@ def cubic(flat, width, taps, seen, i, place, halves, found):
         # unsigned offsets into the flat array: signed ones are checked for Python's negative indices
         line0 = np.uint64(corner)
         line1, line2, line3 = line0 + line, line0 + line + line, line0 + line + line + line
+        prefetch(flat, line3 + np.uint64(_AHEAD))
         # two pixels at once; the sum of the two halves is what is looked for
         for c in range(_TWO):
             near, far = np.uint64(c), np.uint64(c + _TWO)
@@ -139,6 +141,15 @@ def cubic(flat, width, taps, seen, i, place, halves, found):
             halves[_TWO + c] = y0 * d0 + y1 * d1 + y2 * d2 + y3 * d3
             halves[2 * _TWO + c] = dy0 * v0 + dy1 * v1 + dy2 * v2 + dy3 * v3
         for k in range(READ):
-            for c in range(CHANNELS):
-                half = k * _TWO + c
-                found[place, (k * CHANNELS + c) * LANES + n] = halves[half] + halves[half + STORED]
+            add_eight(found, (k * LANES + n) * STORED, halves, k * _TWO, k * _TWO + STORED)
+
+
+@kernel()
+def by_channel(pixels, channels):
+    """From pixel after pixel to the layout of `lanes`; written out, so that registers are shuffled."""
+    for n in range(LANES):
+        i = n * STORED
+        channels[n], channels[LANES + n] = pixels[i], pixels[i + 1]
+        channels[2 * LANES + n], channels[3 * LANES + n] = pixels[i + 2], pixels[i + 3]
+        channels[4 * LANES + n], channels[5 * LANES + n] = pixels[i + 4], pixels[i + 5]
+        channels[6 * LANES + n], channels[7 * LANES + n] = pixels[i + 6], pixels[i + 7]

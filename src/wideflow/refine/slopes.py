@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from wideflow.compiled import kernel, over_rows
 from wideflow.refine.bands import in_bands
-from wideflow.refine.lanes import LANES, Laned, fill_row_margins
+from wideflow.refine.lanes import LANES, Laned, aligned, fill_row_margins, room
 from wideflow.refine.smoothness import BELOW, STEREO
 
 SLOPES = 4  # differences of the two components to the right, then downwards
@@ -106,7 +106,7 @@ def relax_slopes(flows: Laned, edges: Laned, bonds: Laned, slopes: Laned, sweeps
     sweeps : int
         Gauss-Seidel sweeps.
     """
-    pulls = np.empty((*slopes.shape[:2], _PULLS * LANES), np.float32)
+    pulls = aligned((*slopes.shape[:2], _PULLS * LANES))
     _prepare(len(flows) - 2, flows, edges, bonds, pulls)
     for order in in_bands(slopes.shape[0] - 2, 0, 2 * sweeps):
         _relax(len(order[1]) - 1, pulls, slopes, *order)
@@ -145,7 +145,7 @@ def _prepare_row(bonds_above, bonds, edges, u, below, pulls):
 @over_rows()
 def _relax(first, end, pulls, slopes, order, starts):
     """Turns of the red or the black pixels of rows, in the order of `bands`."""
-    target = np.empty(SLOPES * LANES, np.float32)
+    target = room(SLOPES)
     for band in range(first, end):
         for turn in range(starts[band], starts[band + 1]):
             y, start = order[turn, 0] + 1, 1 + (order[turn, 0] + order[turn, 1]) % 2

@@ -11,7 +11,7 @@ import numpy as np
 from wideflow.compiled import kernel, njit, over_rows
 from wideflow.geometry.triangulation import inverse_of_symmetric
 from wideflow.refine.bands import in_bands
-from wideflow.refine.lanes import LANES, Laned, fill_margins, fill_row_margins
+from wideflow.refine.lanes import AHEAD, LANES, Laned, aligned, fetch, fill_margins, fill_row_margins, room
 from wideflow.refine.smoothness import BELOW, STEREO
 from wideflow.refine.system import RIGHT, UNKNOWNS
 
@@ -43,7 +43,7 @@ def solve_step(
     """
     fill_margins(edges)
     _factorise(len(flows) - 2, system, edges, flows, slopes)
-    step = np.zeros_like(flows)
+    step = aligned(flows.shape, np.zeros)
     for first in range(0, 2 * sweeps, _TURNS):
         turns = min(_TURNS, 2 * sweeps - first)
         for order in in_bands(flows.shape[0] - 2, first, turns):
@@ -56,6 +56,7 @@ def solve_step(
 @over_rows()
 def _factorise(first, end, system, edges, flows, slopes):
     """Replace each pixel's matrix by the inverse of itself plus its edges, b by the whole right-hand side."""
+    totals = room(3)
     for y in range(first + 1, end + 1):
         rows = (
             system[y],
@@ -67,8 +68,8 @@ def _factorise(first, end, system, edges, flows, slopes):
             slopes[y - 1],
             slopes[y],
         )
-        totals = np.empty(3 * LANES, np.float32)
         for i in range(1, flows.shape[1] - 1):
+            fetch(rows[0], i + AHEAD)
             _pull(*rows, i, totals)
             _invert(rows[0], i, totals)
 
@@ -184,7 +185,7 @@ def _row(x, y, z, b00, b01, b02, b10, b11, b12, b20, b21, b22):
 @over_rows()
 def _relax(first, end, inverse, edges, step, order, starts, relaxation):
     """Turns of the red or the black pixels of rows, in the order of `bands`."""
-    target = np.empty(UNKNOWNS * LANES, np.float32)
+    target = room(UNKNOWNS)
     for band in range(first, end):
         for turn in range(starts[band], starts[band + 1]):
             y, start = order[turn, 0] + 1, 1 + (order[turn, 0] + order[turn, 1]) % 2

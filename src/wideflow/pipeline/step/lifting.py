@@ -12,6 +12,7 @@ from wideflow.config import LiftConfig, RefineConfig
 from wideflow.geometry import fundamental_matrix, static_flow
 from wideflow.geometry.flow_loop import FlowLoop, close_loop
 from wideflow.geometry.one_time import moved_in_time
+from wideflow.geometry.vectors import vectors_where
 from wideflow.lift import (
     OVER_TIME,
     TRACK,
@@ -69,16 +70,16 @@ def refine_step(
     moved = np.hypot(*np.moveaxis(flows.stereo - stereo.uv, 2, 0))
     if config.furthest > 0:
         # what surrounds a slanted or thin surface draws further at it than it helps
-        held = ((moved > config.furthest) & (stereo.confidence > _SURE))[..., None]
+        held = (moved > config.furthest) & (stereo.confidence > _SURE)
         flows = replace(
             flows,
-            stereo=np.where(held, start.stereo, flows.stereo),
-            closure=np.where(held, start.closure, flows.closure),
+            stereo=vectors_where(held, start.stereo, flows.stereo),
+            closure=vectors_where(held, start.closure, flows.closure),
         )
     if config.polish:
         # stereo draws at optical flow, by less than a tenth of a pixel; with u1, all of the next moment moves
         alone = polish_once(a, a_next, flows.optical)
-        flows = replace(flows, optical=np.where(flows.optical_visible[..., None], alone, flows.optical))
+        flows = replace(flows, optical=vectors_where(flows.optical_visible, alone, flows.optical))
     return RefinedFlows(flows, loop_error, moved)
 
 
