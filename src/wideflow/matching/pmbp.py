@@ -96,7 +96,7 @@ def _candidate(i, flow, heard, x, y):
     i -= K
     if i < 4:
         return heard[i, 0, 0], heard[i, 0, 1]
-    i -= 4
+    i = 2 * (i - 4) + (((x >> 1) + (y >> 1)) & 1)
     sx, sy = x + _FAR[i, 0], y + _FAR[i, 1]
     if sx < 0 or sy < 0 or sx >= columns or sy >= rows:
         return np.float32(np.nan), np.float32(np.nan)
@@ -221,7 +221,7 @@ def _sweep_row(
     w_p, tau = smooth
     columns, K = costs.shape[1], costs.shape[2]
     on_line = weights[3] > 0
-    given = K + 4 + (8 if far else 0)
+    given = K + 4 + (4 if far else 0)
     for x in range((y + parity) & 1, columns, 2):
         if settled[y, x]:
             continue
