@@ -39,9 +39,9 @@ def best_depths(volume: Floats, brightness: Floats, config: EvidenceConfig) -> F
 
 @over_rows()
 def _along_lines(first, end, volume, edges, length, near, far, step, jump, total):
-    """Add both directions along each row, or column; pixels (h w, D) of one are ``near`` apart, lines ``far``.
+    """Add both directions along each row, or each column, of pixels (h w, D).
 
-    ``edges`` (h w): between a pixel and the one before.
+    Pixels of a line are ``near`` apart, lines ``far``; ``edges`` (h w): between a pixel and the one before.
     """
     steps = volume.shape[1]
     room = np.empty((3, _LANES * (1 + (steps + 1) // _LANES)), np.float32)

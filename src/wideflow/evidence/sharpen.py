@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from wideflow.compiled import kernel, over_rows
 from wideflow.config import EvidenceConfig

@@ -107,7 +107,7 @@ def rigid_error(view: View, view_next: View, inverse: Floats, optical: Floats) -
 
 
 def length(flow: Floats) -> Floats:
-    """(H, W) of vectors (H, W, 2), with the bits of NumPy's norm: it takes ten times as long for short axes."""
+    """(H, W) of vectors (H, W, 2), with the bits of NumPy's norm, which is slow along short axes."""
     return np.sqrt(flow[..., 0] ** 2 + flow[..., 1] ** 2)
 
 
