@@ -226,7 +226,7 @@ def _shown(cameras: RigFrame, joined: Joined, stereo: Floats) -> Floats:
     return _each(lambda by_depth, matched: np.where(by_time, by_depth, matched), there, stereo)
 
 
-def _each(work: Callable[..., Floats], *vectors: Floats) -> Floats:
+def _each(work: Callable[..., Any], *vectors: Floats) -> Floats:
     """What is done with each component of vectors (H, W, n): NumPy is slow where the last axis is short."""
     out = np.empty_like(vectors[0])
     for k in range(out.shape[2]):
