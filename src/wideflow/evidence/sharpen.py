@@ -83,19 +83,21 @@ def _settled(inverse: Floats, information: Floats, share: cv2.ximgproc.GuidedFil
 @over_rows()
 def _draw(first, end, picture, other, H, e, inverse, out):
     """Square difference, difference times its change with inverse depth, square change; 1 where shown."""
-    places = np.empty((5, inverse.shape[1]), np.float32)
+    places = np.empty((9, inverse.shape[1]), np.float32)
     for y in range(first, end):
         _draw_row(picture, other, H, e, inverse, out, np.int64(y), places)
 
 
 @kernel()
 def _draw_row(picture, other, H, e, inverse, out, y, places):
-    """A row; ``places`` (5, W): where each pixel lies, whether it is seen, and how it moves with depth."""
+    """A row; ``places`` (9, W): where each pixel lies, whether it is seen, how it moves with depth, and the
+    four values around it."""
     columns = inverse.shape[1]
     depths, own = inverse[y], picture[y]
     misfit, mixed, square, shown = out[0, y], out[1, y], out[2, y], out[3, y]
     right, bottom = np.float32(other.shape[1] - 1), np.float32(other.shape[0] - 1)
     place_x, place_y, seen, move_x, move_y = places[0], places[1], places[2], places[3], places[4]
+    corner_a, corner_b, corner_c, corner_d = places[5], places[6], places[7], places[8]
     ex, ey, ez = np.float32(e[0]), np.float32(e[1]), np.float32(e[2])
     start_x, start_y, start_z = H[0, 1] * y + H[0, 2], H[1, 1] * y + H[1, 2], H[2, 1] * y + H[2, 2]
     for x in range(columns):  # in vector registers: nothing here looks into a picture
@@ -108,24 +110,26 @@ def _draw_row(picture, other, H, e, inverse, out, y, places):
         seen[x] = np.float32(inside)
         place_x[x], place_y[x] = tx if inside else np.float32(0), ty if inside else np.float32(0)
         move_x[x], move_y[x] = (ex - tx * ez) * scale, (ey - ty * ez) * scale
-    one = np.float32(1)
+    to_right, below = np.uint32(other.shape[1] > 1), np.uint32(other.shape[0] > 1)
     for x in range(columns):
-        if seen[x] == 0:
-            misfit[x], mixed[x], square[x], shown[x] = 0, 0, 0, 0
-            continue
         ix, iy = np.uint32(place_x[x]), np.uint32(place_y[x])
-        fx, fy = place_x[x] - np.float32(ix), place_y[x] - np.float32(iy)
-        a, b = other[iy, ix], other[iy, ix + np.uint32(1)]
-        c, d = other[iy + np.uint32(1), ix], other[iy + np.uint32(1), ix + np.uint32(1)]
+        corner_a[x], corner_b[x] = other[iy, ix], other[iy, ix + to_right]
+        corner_c[x], corner_d[x] = other[iy + below, ix], other[iy + below, ix + to_right]
+    zero, one = np.float32(0), np.float32(1)
+    for x in range(columns):  # in vector registers again
+        fx = place_x[x] - np.float32(np.int32(place_x[x]))
+        fy = place_y[x] - np.float32(np.int32(place_y[x]))
+        a, b, c, d = corner_a[x], corner_b[x], corner_c[x], corner_d[x]
         value = (a + fx * (b - a)) * (one - fy) + (c + fx * (d - c)) * fy
         along_x = (b - a) * (one - fy) + (d - c) * fy
         along_y = (c - a) * (one - fx) + (d - b) * fx
         slope = along_x * move_x[x] + along_y * move_y[x]
         difference = own[x] - value
-        misfit[x] = min(difference * difference, _MOST)
-        mixed[x] = difference * slope
-        square[x] = slope * slope
-        shown[x] = one
+        known = seen[x] > 0
+        misfit[x] = min(difference * difference, _MOST) if known else zero
+        mixed[x] = difference * slope if known else zero
+        square[x] = slope * slope if known else zero
+        shown[x] = seen[x]
 
 
 def _joined(means: Floats) -> tuple[Floats, Floats, Floats]:
