@@ -19,7 +19,7 @@ from wideflow.pipeline.tasks.plan import Plan, Task
 from wideflow.storage.packed import Arrays
 from wideflow.storage.schema import spec
 
-_MOST = 144 << 20  # bytes: about what is needed again of some moments at 960x540
+_MOST = 64 << 20  # bytes; 144 MB would hold all that is needed again at 960x540, but two lanes need the room
 
 
 class Recent:
