@@ -75,7 +75,7 @@ def rough_depth(
     shape = -(-full[0] // 2**halvings), -(-full[1] // 2**halvings)
     depths = _inverse_depths(here, others, near, far, shape, config)
     volume = cost_volume(here, others, depths, shape, config)
-    best, _ = best_depths(volume, here.brightness(shape), config)
+    best = best_depths(volume, here.brightness(shape), config)
     del volume
     step = depths[1] - depths[0]
     inverse = cv2.medianBlur((depths[0] + step * best).astype(np.float32), 3)

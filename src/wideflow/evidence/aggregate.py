@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from wideflow.compiled import over_rows
+from wideflow.compiled import kernel, njit, over_rows
 from wideflow.config import EvidenceConfig
 from wideflow.evidence.glimpse import Floats
 
+_LANES = 16  # of vector registers, side by side: the least of so many rows first, then the least of these
 _EDGE = np.float32(30)  # a step of brightness of 1 / 30 halves what a jump of depth costs
 
 
-def best_depths(volume: Floats, brightness: Floats, config: EvidenceConfig) -> tuple[Floats, Floats]:
-    """The number of the best step for every pixel, to a fraction, and how far it leads.
+def best_depths(volume: Floats, brightness: Floats, config: EvidenceConfig) -> Floats:
+    """The number of the best step for every pixel (h, w), to a fraction.
 
     Parameters
     ----------
@@ -22,60 +23,88 @@ def best_depths(volume: Floats, brightness: Floats, config: EvidenceConfig) -> t
         0..1: depth may jump where it does.
     config : EvidenceConfig
         Prices of a step and of a jump.
-
-    Returns
-    -------
-    step, lead : (h, w) float32
-        ``lead`` is how much more the best depth elsewhere costs, as a mean over the paths.
     """
+    rows, columns, _ = volume.shape
     total = np.zeros_like(volume)
     step, jump = np.float32(config.step), np.float32(config.jump)
     across = _EDGE * np.abs(np.diff(brightness, axis=1, prepend=brightness[:, :1]))
     down = _EDGE * np.abs(np.diff(brightness, axis=0, prepend=brightness[:1]))
-    _along_rows(len(volume), volume, across, step, jump, total)
-    turned, result = volume.transpose(1, 0, 2), total.transpose(1, 0, 2)
-    _along_rows(len(turned), turned, np.ascontiguousarray(down.T), step, jump, result)
-    best, lead = np.empty(volume.shape[:2], np.float32), np.empty(volume.shape[:2], np.float32)
-    _winners(len(total), total, best, lead)
-    return best, lead / np.float32(4)
+    costs, sums = (values.reshape(rows * columns, -1) for values in (volume, total))
+    _along_lines(rows, costs, across.reshape(-1), columns, 1, columns, step, jump, sums)
+    _along_lines(columns, costs, down.reshape(-1), rows, columns, 1, step, jump, sums)
+    best = np.empty(volume.shape[:2], np.float32)
+    _winners(rows, total, best)
+    return best
 
 
 @over_rows()
-def _along_rows(first, end, volume, edges, step, jump, total):
-    """Add both directions along each row; ``edges`` (rows, columns): between a pixel and the one before."""
-    _, columns, steps = volume.shape
-    for y in range(first, end):
-        before = np.zeros(steps, np.float32)
-        here = np.empty(steps, np.float32)
+def _along_lines(first, end, volume, edges, length, near, far, step, jump, total):
+    """Add both directions along each row, or each column, of pixels (h w, D).
+
+    Pixels of a line are ``near`` apart, lines ``far``; ``edges`` (h w): between a pixel and the one before.
+    """
+    steps = volume.shape[1]
+    room = np.empty((3, _LANES * (1 + (steps + 1) // _LANES)), np.float32)
+    for line in range(first, end):
         for backward in range(2):
-            before[:] = 0
-            for i in range(columns):
-                x = columns - 1 - i if backward else i
-                edge = edges[y, min(x + 1, columns - 1)] if backward else edges[y, x]
-                least = before[0]
-                for d in range(1, steps):
-                    least = min(least, before[d])
-                price = max(jump / (1 + edge), step)
-                for d in range(steps):
-                    cheapest = min(before[d], least + price)
-                    if d > 0:
-                        cheapest = min(cheapest, before[d - 1] + step)
-                    if d < steps - 1:
-                        cheapest = min(cheapest, before[d + 1] + step)
-                    here[d] = volume[y, x, d] + cheapest - least
-                    total[y, x, d] += here[d]
-                before[:] = here
+            _along_line(
+                volume, edges, length, near, np.int64(line) * far, step, jump, total, backward, room,
+            )  # fmt: skip
+
+
+@kernel()
+def _along_line(volume, edges, length, near, start, step, jump, total, backward, room):
+    """One direction of a line; ``room`` (3, D and more) is to work in."""
+    steps = np.uint64(volume.shape[1])
+    before, here, least_of = room[0], room[1], room[2]
+    for d in range(before.shape[0]):
+        before[d] = np.inf  # before the first depth and after the last: nothing comes from there
+    one, two = np.uint64(1), np.uint64(2)
+    for d in range(steps):
+        before[d + one] = 0
+    for i in range(length):
+        along = length - 1 - i if backward else i
+        pixel = start + along * near
+        edge = edges[start + min(along + 1, length - 1) * near] if backward else edges[pixel]
+        least = _least(before, least_of)
+        jumped = least + max(jump / (1 + edge), step)
+        cost, added = volume[pixel], total[pixel]
+        for d in range(steps):
+            cheapest = min(before[d + one], jumped)
+            cheapest = min(cheapest, before[d] + step)
+            cheapest = min(cheapest, before[d + two] + step)
+            value = np.float32(cost[d] + cheapest - least)
+            here[d] = value
+            added[d] += value
+        for d in range(steps):
+            before[d + one] = here[d]
+
+
+@njit(inline="always")
+def _least(values, lanes):
+    """The least of some multiple of so many values."""
+    for j in range(_LANES):
+        lanes[j] = values[j]
+    for d in range(_LANES, values.shape[0], _LANES):
+        for j in range(_LANES):
+            lanes[j] = min(lanes[j], values[d + j])
+    width = _LANES // 2
+    while width > 0:
+        for j in range(width):
+            lanes[j] = min(lanes[j], lanes[j + width])
+        width //= 2
+    return lanes[0]
 
 
 @over_rows()
-def _winners(first, end, total, best, lead):
+def _winners(first, end, total, best):
     _, columns, steps = total.shape
     for y in range(first, end):
         for x in range(columns):
-            b = 0
+            b, lowest = 0, total[y, x, 0]
             for d in range(1, steps):
-                if total[y, x, d] < total[y, x, b]:
-                    b = d
+                cost = total[y, x, d]
+                b, lowest = (d, cost) if cost < lowest else (b, lowest)
             part = np.float32(0)
             if 0 < b < steps - 1:
                 low, mid, high = total[y, x, b - 1], total[y, x, b], total[y, x, b + 1]
@@ -83,8 +112,3 @@ def _winners(first, end, total, best, lead):
                 if bend > 0:
                     part = np.float32(0.5) * (low - high) / bend
             best[y, x] = b + part
-            rival = np.float32(np.inf)
-            for d in range(steps):
-                if abs(d - b) > 2:
-                    rival = min(rival, total[y, x, d])
-            lead[y, x] = rival - total[y, x, b]

@@ -42,7 +42,7 @@ def cost_volume(
     _compare(
         shape[0],
         source,
-        targets,
+        targets.reshape(len(targets), 1, -1, targets.shape[3]),  # places as one number
         H,
         e,
         depths.astype(np.float32),
@@ -108,7 +108,7 @@ def _compare_row(source, targets, H, e, depths, counted, cap, scale, volume, y, 
                     last = place[d]
                     told = _HIDDEN
                     if last >= 0:
-                        told = daisy_distance(source, y, x, target, last // columns, last % columns, cap)
+                        told = daisy_distance(source, y, x, target, 0, np.uint32(last), cap)
                 line[d] = told
         for d in range(steps):
             best[d] = counted[shown[d]]

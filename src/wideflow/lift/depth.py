@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import kernel, over_rows
+from wideflow.compiled import kernel, njit, over_rows
 from wideflow.errors import InputError
 from wideflow.geometry.flow_loop import FlowLoop
 from wideflow.geometry.one_time import moved_in_time
@@ -136,66 +136,113 @@ def _lift(
     first, end, optical, stereo, closure, cameras, projections, late, base,
     depth, relative, slip, motion, covariance, motion_covariance,
 ):  # fmt: skip
-    width = depth.shape[1]
-    now_cameras, then_cameras = cameras[0], cameras[1]
-    one, two, three, four = projections[0], projections[1], projections[2], projections[3]
-    for row in range(first, end):
-        y = np.int64(row)
-        for x in range(width):
-            ax, ay = x + np.float64(optical[y, x, 0]), y + np.float64(optical[y, x, 1])
-            bx, by = x + np.float64(stereo[y, x, 0]), y + np.float64(stereo[y, x, 1])
-            cx, cy = ax + stereo[y, x, 0] + closure[y, x, 0], ay + stereo[y, x, 1] + closure[y, x, 1]
-            way_x, way_y = cx - bx, cy - by
-            now, depths, sine, cosine = meet(
-                now_cameras, np.float64(x), np.float64(y), bx + late[0] * way_x, by + late[0] * way_y
-            )
-            known = _known(now, depths, sine, cosine)
-            own = spread(one, two, now[0], now[1], now[2])
-            depth[y, x] = depths[0] if known else np.nan
-            relative[y, x] = _relative(one, own) / depths[0] if known else np.inf
-            _write(covariance, y, x, own, known)
-            then, depths, sine, cosine = meet(
-                then_cameras, ax, ay, cx + late[1] * way_x, cy + late[1] * way_y
-            )
-            known = known and _known(then, depths, sine, cosine)
-            other = spread(three, four, then[0], then[1], then[2])
-            both = (
-                own[0] + other[0], own[1] + other[1], own[2] + other[2],
-                own[3] + other[3], own[4] + other[4], own[5] + other[5],
-            )  # fmt: skip
-            _write(motion_covariance, y, x, both, known)
-            for k in range(3):
-                motion[y, x, k] = then[k] - now[k] if known else np.nan
-            slip[y, x] = _slip(one, base, now, then, late[2]) if known and late[2] != 0 else 0.0
+    rooms = np.empty((30, depth.shape[1]), np.float64)
+    for y in range(first, end):
+        _lift_row(
+            optical, stereo, closure, cameras, projections, late, base, np.int64(y), rooms[:8],
+            rooms[8:13], rooms[13:18], rooms[18:24], rooms[24:],
+            depth, relative, slip, motion, covariance, motion_covariance,
+        )  # fmt: skip
 
 
 @over_rows()
 def _lift_stereo(first, end, stereo, cameras, one, two, depth, relative):
+    rooms = np.empty((15, depth.shape[1]), np.float64)
     for y in range(first, end):
-        for x in range(depth.shape[1]):
-            here_x, here_y = np.float64(x), np.float64(y)
-            point, depths, sine, cosine = meet(
-                cameras, here_x, here_y, here_x + stereo[y, x, 0], here_y + stereo[y, x, 1]
-            )
-            known = _known(point, depths, sine, cosine)
-            own = spread(one, two, point[0], point[1], point[2])
-            depth[y, x] = depths[0] if known else np.nan
-            relative[y, x] = _relative(one, own) / depths[0] if known else np.inf
+        _lift_stereo_row(
+            stereo, cameras, one, two, np.int64(y), rooms[:4], rooms[4:9], rooms[9:], depth, relative
+        )
 
 
 @kernel()
-def _known(point, depths, sine, cosine):
-    """Is the point in front of both cameras, and do its rays meet at an angle?"""
-    finite = np.isfinite(point[0]) and np.isfinite(point[1]) and np.isfinite(point[2])
-    return finite and depths[0] > 0 and depths[1] > 0 and (sine >= _SLOPE * cosine)
+def _lift_row(
+    optical, stereo, closure, cameras, projections, late, base, y, places, now, then, own, other,
+    depth, relative, slip, motion, covariance, motion_covariance,
+):  # fmt: skip
+    """A row, one step after the other for all of its pixels: so they fill vector registers.
+
+    ``places`` (8, W), ``now`` and ``then`` (5, W) and ``own`` and ``other`` (6, W) are room to work in.
+    """
+    width = depth.shape[1]
+    for x in range(width):
+        ax, ay = x + np.float64(optical[y, x, 0]), y + np.float64(optical[y, x, 1])
+        bx, by = x + np.float64(stereo[y, x, 0]), y + np.float64(stereo[y, x, 1])
+        cx, cy = ax + stereo[y, x, 0] + closure[y, x, 0], ay + stereo[y, x, 1] + closure[y, x, 1]
+        way_x, way_y = cx - bx, cy - by
+        places[0, x], places[1, x] = x, y
+        places[2, x], places[3, x] = bx + late[0] * way_x, by + late[0] * way_y
+        places[4, x], places[5, x] = ax, ay
+        places[6, x], places[7, x] = cx + late[1] * way_x, cy + late[1] * way_y
+    _meet_row(cameras[0], places[:4], now)
+    _spread_row(projections[0], projections[1], now, own)
+    _tell_row(projections[0], now, own, depth[y], relative[y])
+    _meet_row(cameras[1], places[4:], then)
+    _spread_row(projections[2], projections[3], then, other)
+    for x in range(width):
+        known = now[4, x] > 0
+        _write(covariance, y, x, (own[0, x], own[1, x], own[2, x], own[3, x], own[4, x], own[5, x]), known)
+        known = known and then[4, x] > 0
+        both = (
+            own[0, x] + other[0, x], own[1, x] + other[1, x], own[2, x] + other[2, x],
+            own[3, x] + other[3, x], own[4, x] + other[4, x], own[5, x] + other[5, x],
+        )  # fmt: skip
+        _write(motion_covariance, y, x, both, known)
+        for k in range(3):
+            motion[y, x, k] = then[k, x] - now[k, x] if known else np.nan
+        slip[y, x] = 0
+        if known and late[2] != 0:
+            here, there = (now[0, x], now[1, x], now[2, x]), (then[0, x], then[1, x], then[2, x])
+            slip[y, x] = _slip(projections[0], base, here, there, late[2])
 
 
 @kernel()
-def _relative(P, own):
-    """Standard deviation along the optical axis of a camera, which is the last row of K R."""
-    x, y, z = P[2, 0], P[2, 1], P[2, 2]
-    xx, xy, xz, yy, yz, zz = own
-    return np.sqrt(x * x * xx + y * y * yy + z * z * zz + 2 * (x * y * xy + x * z * xz + y * z * yz))
+def _lift_stereo_row(stereo, cameras, one, two, y, places, now, own, depth, relative):
+    """A row; ``places`` (4, W), ``now`` (5, W) and ``own`` (6, W) are room to work in."""
+    for x in range(depth.shape[1]):
+        places[0, x], places[1, x] = x, y
+        places[2, x], places[3, x] = x + np.float64(stereo[y, x, 0]), y + np.float64(stereo[y, x, 1])
+    _meet_row(cameras, places, now)
+    _spread_row(one, two, now, own)
+    _tell_row(one, now, own, depth[y], relative[y])
+
+
+@njit(inline="always")
+def _meet_row(cameras, places, points):
+    """Points (5, W) of pixels of both pictures (4, W): x, y, z, depth, and 1 where they are known.
+
+    That is in front of both cameras, and where the rays meet at an angle.
+    """
+    ax, ay, bx, by = places[0], places[1], places[2], places[3]
+    px, py, pz, near, known = points[0], points[1], points[2], points[3], points[4]
+    for x in range(ax.shape[0]):
+        point, depths, sine, cosine = meet(cameras, ax[x], ay[x], bx[x], by[x])
+        px[x], py[x], pz[x], near[x] = point[0], point[1], point[2], depths[0]
+        finite = np.isfinite(point[0]) & np.isfinite(point[1]) & np.isfinite(point[2])
+        sound = finite & (depths[0] > 0) & (depths[1] > 0) & (sine >= _SLOPE * cosine)
+        known[x] = np.float64(sound)
+
+
+@njit(inline="always")
+def _spread_row(one, two, points, spreads):
+    """Upper triangles (6, W) of the covariances of points."""
+    px, py, pz = points[0], points[1], points[2]
+    xx, xy, xz, yy, yz, zz = spreads[0], spreads[1], spreads[2], spreads[3], spreads[4], spreads[5]
+    for x in range(px.shape[0]):
+        xx[x], xy[x], xz[x], yy[x], yz[x], zz[x] = spread(one, two, px[x], py[x], pz[x])
+
+
+@njit(inline="always")
+def _tell_row(P, points, spreads, depth, relative):
+    """Depth, and its standard deviation as a share of it: along the optical axis, the last row of K R."""
+    u, v, w = P[2, 0], P[2, 1], P[2, 2]
+    xx, xy, xz, yy, yz, zz = spreads[0], spreads[1], spreads[2], spreads[3], spreads[4], spreads[5]
+    near, known = points[3], points[4]
+    for x in range(depth.shape[0]):
+        across = 2 * (u * v * xy[x] + u * w * xz[x] + v * w * yz[x])
+        noise = np.sqrt(u * u * xx[x] + v * v * yy[x] + w * w * zz[x] + across)
+        share = noise / near[x]
+        depth[x] = near[x] if known[x] > 0 else np.nan
+        relative[x] = share if known[x] > 0 else np.inf
 
 
 @kernel()

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from wideflow.geometry import static_flow
 from wideflow.geometry.flow_loop import FlowLoop
+from wideflow.lift.over_time import length
 from wideflow.types import RigFrame
 
 Floats = NDArray[np.float32]
@@ -62,20 +63,22 @@ def standing_still(
     known = np.isfinite(optical[..., 0]) & np.isfinite(loop[..., 0])
     off = np.where(known[..., None], optical - flows.optical, np.float32(_MOST))
     off = np.clip(off, -_MOST, _MOST)
-    around: Floats = np.linalg.norm(cv2.blur(off, (_AROUND, _AROUND)), axis=2)
-    around = np.maximum(around, np.float32(_ALONE) * np.linalg.norm(off, axis=2))
+    around = length(cv2.blur(off, (_AROUND, _AROUND)))
+    around = np.maximum(around, np.float32(_ALONE) * length(off))
     least = _NOISE * float(np.percentile(around, _QUIET))
     half = np.float32(np.clip(least, deviation, _WIDEST * deviation))
     wide = 2 * round(_FAR * max(depth.shape) / 2) + 1
     quiet = cv2.blur((around < half).astype(np.float32), (wide, wide))
     quiet = np.clip((quiet - _SOME) / (_MOST_STILL - _SOME), 0, 1)
     share = np.where(known, quiet / (1 + (around / half) ** 4), 0).astype(np.float32)
-    held = share[..., None]
-    optical = _between(flows.optical, optical, held)
-    loop = _between(flows.loop, loop, held)
+    optical, loop = _between(flows.optical, optical, share), _between(flows.loop, loop, share)
     return replace(flows, optical=optical, closure=loop - optical - flows.stereo), share
 
 
 def _between(matched: Floats, static: Floats, share: Floats) -> Floats:
     """So much of the static flow, which is unknown where there is none of it."""
-    return np.where(share > 0, (1 - share) * matched + share * static, matched)
+    still, rest, found = share > 0, 1 - share, np.empty_like(matched)
+    for k in range(2):  # NumPy is slow where the last axis is as short
+        own = matched[..., k]
+        found[..., k] = np.where(still, rest * own + share * static[..., k], own)
+    return found

@@ -57,9 +57,9 @@ def carried_depth(moments: Sequence[SeenMoment | None], ways: Sequence[Way | Non
         told = (other.found.source == BOTH_NOW) & (other.found.confidence > _SURE)
         starts = _pixels(wanted if i > middle else told)
         ends = _followed(starts, known)
+        found = _inside(ends, told if i > middle else wanted)
+        starts, ends = starts[found], ends[found]
         here, there = (starts, ends) if i > middle else (ends, starts)
-        found = _inside(here, wanted) & _inside(there, told)
-        here, there = here[found], there[found]
         x, y = _nearest(here)
         u, v = _nearest(there)
         off = np.abs(picture[y, x].astype(np.int16) - smooth(other.picture)[v, u]).max(axis=1)
@@ -109,7 +109,7 @@ def _inside(pixels: NDArray[np.float64], mask: Mask) -> Mask:
     """Which pixels (N, 2) lie in a mask."""
     height, width = mask.shape
     with np.errstate(invalid="ignore"):
-        whole = np.floor(pixels + 0.5)
-        inside = (whole >= 0).all(axis=1) & (whole[:, 0] < width) & (whole[:, 1] < height)
-    x, y = _nearest(np.where(inside[:, None], pixels, 0))
-    return np.asarray(inside & mask[y, x], np.bool_)
+        x, y = np.floor(pixels[:, 0] + 0.5), np.floor(pixels[:, 1] + 0.5)
+        inside = (x >= 0) & (y >= 0) & (x < width) & (y < height)
+    u, v = (np.where(inside, each, 0).astype(np.intp) for each in (x, y))
+    return np.asarray(inside & mask[v, u], np.bool_)

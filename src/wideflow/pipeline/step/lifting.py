@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -146,7 +147,7 @@ def lift_step(
     joined = join(lifted.depth, lifted.judged, ~stereo.occluded, over_time, *errors)
     by_time = joined.source == OVER_TIME
     flows, still = standing_still(cameras, cameras_next, joined.depth, flows, config.still)
-    motion = np.where(by_time[..., None], np.float32(0), (1 - still[..., None]) * lifted.motion)
+    motion = _each(lambda moved: np.where(by_time, np.float32(0), (1 - still) * moved), lifted.motion)
     unseen = ~lenses[0].known
     for values in (joined.depth, motion, lifted.covariance, lifted.motion_covariance):
         values[unseen] = np.nan
@@ -223,7 +224,15 @@ def _shown(cameras: RigFrame, joined: Joined, stereo: Floats) -> Floats:
         return stereo
     with np.errstate(divide="ignore", invalid="ignore"):
         there = static_flow(*cameras.views, 1 / joined.depth)
-    return np.where(by_time[..., None], there, stereo)
+    return _each(lambda by_depth, matched: np.where(by_time, by_depth, matched), there, stereo)
+
+
+def _each(work: Callable[..., Any], *vectors: Floats) -> Floats:
+    """What is done with each component of vectors (H, W, n): NumPy is slow where the last axis is short."""
+    out = np.empty_like(vectors[0])
+    for k in range(out.shape[2]):
+        out[..., k] = work(*(each[..., k] for each in vectors))
+    return out
 
 
 def _certainty(joined: Joined, unseen: NDArray[np.bool_]) -> dict[str, Any]:

@@ -7,6 +7,8 @@ timings follow from the list. A further stage is a further entry.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields
+from functools import cache
 
 from wideflow.lift import FoundDepth
 from wideflow.pipeline.step.carried import BLOCK
@@ -277,6 +279,14 @@ def giver(name: str, t: int, moments: int) -> Stage | None:
 def given_as(name: str, stage: Stage) -> type:
     """The dataclass that whoever needs ``name`` gets from a stage."""
     return stage.gives if name == stage.name else _IN_COMMON[name]
+
+
+@cache
+def handed_on(stage: Stage) -> tuple[str, ...]:
+    """The fields of what a stage gives that others need."""
+    needed = {need.name for other in STAGES for need in other.needs}
+    wanted = [given_as(name, stage) for name in (stage.name, stage.slot) if name in needed]
+    return tuple(dict.fromkeys(field.name for gives in wanted for field in fields(gives)))
 
 
 def stages_before(stage: Stage, t: int, moments: int) -> Iterator[tuple[Stage, int]]:

@@ -21,12 +21,13 @@ from wideflow.geometry.undistorter import Undistorter
 from wideflow.lift import CameraDoubt
 from wideflow.pipeline.outputs import colour_terms, stored_arrays
 from wideflow.pipeline.step.flows import Film, Lenses, Shot, ideal_picture
-from wideflow.pipeline.step.order import SOURCES, STAGE, given_as, giver
+from wideflow.pipeline.step.order import SOURCES, STAGE, given_as, giver, handed_on
 from wideflow.pipeline.step.over_time import Surroundings, grey
 from wideflow.pipeline.step.stage import Stage, compute
 from wideflow.pipeline.step.timings import Seconds
 from wideflow.pipeline.step.voices import HEARD, Heard
 from wideflow.pipeline.tasks.plan import Plan, Task
+from wideflow.pipeline.tasks.recent import RECENT
 from wideflow.storage.packed import Arrays
 from wideflow.storage.place import Place
 from wideflow.storage.store import Store, unknown_arrays
@@ -102,6 +103,8 @@ class _Folder:
             self._store().put(*self._name(task), arrays or {}, note, self._plan.claim)
         else:
             self._work.save(*self._name(task), note, arrays)
+        if "unknown" not in note:
+            RECENT.add(self._plan, task, {name: getattr(value, name) for name in handed_on(stage)})
         return note
 
     def fetch(self, name: str, t: int) -> Any:
@@ -115,10 +118,14 @@ class _Folder:
         if not stage.kept:
             return compute(stage, t, self.fetch, self._plan.config, self._seconds)
         for _ in range(2):
-            unknown = (self.note(task) or {}).get("unknown")
-            if unknown:
-                raise NothingInCommonError(unknown)
-            arrays = self._kept(stage, task, gives)
+            note = self.note(task) or {}
+            if note.get("unknown"):
+                raise NothingInCommonError(note["unknown"])
+            names = [field.name for field in fields(gives)]
+            arrays = RECENT.find(self._plan, task, names) if note else None
+            if arrays is None:
+                arrays = self._kept(stage, task, names)
+                RECENT.add(self._plan, task, arrays or {})
             if arrays is not None:
                 return gives(**arrays)
             do_task(self._plan, task)  # what it had kept is damaged
@@ -126,14 +133,14 @@ class _Folder:
             f"what {name} of moment {t} keeps in '{self._plan.out}' cannot be read; check the disk"
         )
 
-    def _kept(self, stage: Stage, task: Task, gives: type) -> Arrays | None:
+    def _kept(self, stage: Stage, task: Task, names: list[str]) -> Arrays | None:
         """What a task has kept; None if that is gone or damaged, and then the task counts as not done."""
         if stage.kept == "work":
             return self._work.load(*self._name(task))
         store = self._store()
         try:
             of_view = "_b" if stage.view == "b" else ""
-            return {field.name: store.get(f"{field.name}{of_view}", task.t) for field in fields(gives)}
+            return {name: store.get(f"{name}{of_view}", task.t) for name in names}
         except DamagedError:
             store.forget(self._plan.slot(task), task.t)
             return None

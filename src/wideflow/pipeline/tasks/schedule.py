@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -17,6 +18,7 @@ from wideflow.pipeline.lanes import in_lanes, largest
 from wideflow.pipeline.step.order import STAGE
 from wideflow.pipeline.tasks.do import do_task
 from wideflow.pipeline.tasks.plan import Plan, Task
+from wideflow.pipeline.tasks.recent import RECENT
 from wideflow.progress import Progress
 
 # told each task that is done, and what was noted of it
@@ -34,9 +36,15 @@ def run_here(plan: Plan, tasks: Sequence[Task], progress: Progress, done: Done) 
         progress(number, len(tasks), clock.text(task, plan))
 
     size = largest(plan.rig.cameras)
-    for task, note in in_lanes(tasks, plan.needs, partial(do_task, plan), begin, _effort, size):
-        clock.add(task)
-        done(task, note)
+    users = Counter(need for task in tasks for need in plan.needs(task))
+    try:
+        for task, note in in_lanes(tasks, plan.needs, partial(do_task, plan), begin, _effort, size):
+            clock.add(task)
+            done(task, note)
+            users.subtract(plan.needs(task))
+            RECENT.drop(plan, [each for each in (task, *plan.needs(task)) if not users[each]])
+    finally:
+        RECENT.clear()
     progress(len(tasks), len(tasks), "done")
 
 
