@@ -294,16 +294,17 @@ class Problem:
         shape = (self.rows, self.columns, particles)
         self.flow = np.random.default_rng(seed).uniform(-6, 6, (*shape, 2)).astype(np.float32)
         self.costs, self.messages = np.empty(shape, np.float32), np.zeros((*shape, 4), np.float32)
+        self.settled = np.zeros(shape[:2], np.bool_)
         self.evaluate()
         self.belief = self.costs.copy()
 
     def sweep(self, number: int, w_p: float, tau: float = 0.5) -> None:
         pair = (self.source, self.target, self.colours, self.F)
-        state = (self.flow, self.costs, self.belief, self.messages)
+        state = (self.flow, self.costs, self.belief, self.messages, self.settled)
         smooth = (np.float32(w_p), np.float32(tau))
         for parity in range(2):
             chance = (np.uint64(2 * number + parity), np.float32(4), 2)
-            pmbp.sweep(*pair, *state, parity, chance, False, self.weights, smooth)
+            pmbp.sweep(*pair, *state, parity, chance, 0, self.weights, smooth)
 
     def evaluate(self) -> None:
         """The cost of each particle."""
@@ -343,6 +344,22 @@ def test_messages_lower_the_energy_more_than_plain_sweeps() -> None:
         plain.sweep(number, w_p=0)
         smooth.sweep(number, w_p=w_p)
     assert smooth.energy(w_p) < plain.energy(w_p) < start
+
+
+def test_settled_pixels_keep_what_they_have_and_tell_the_others() -> None:
+    problem, free = Problem(seed=2), Problem(seed=2)
+    problem.settled[:, ::4] = True
+    problem.flow[:, ::4] = (3, 2)  # the truth
+    problem.evaluate()
+    before = problem.flow.copy()
+    for each in (problem, free):
+        each.sweep(0, w_p=0)
+    assert np.array_equal(problem.flow[problem.settled], before[problem.settled])
+    inside = np.s_[8:-8, 9:-9:4]  # beside settled ones
+    right, alone = (
+        np.abs(each.flow[inside][:, :, 0] - (3, 2)).max(axis=-1) < 0.5 for each in (problem, free)
+    )
+    assert right.mean() > 0.9 > alone.mean()
 
 
 def striped(height: int, width: int) -> np.ndarray:

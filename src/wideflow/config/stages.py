@@ -64,7 +64,7 @@ class RefineConfig(Stage):
         maximum=8,
     )
     iterations: int = setting(
-        6, "steps (new linearisation, new weights) on each level", minimum=1, maximum=1000
+        5, "steps (new linearisation, new weights) on each level", minimum=1, maximum=1000
     )
     sweeps: int = setting(8, "sweeps of over-relaxation in each step", minimum=1, maximum=1000)
     relaxation: float = setting(1.95, "factor of the over-relaxation", minimum=0.1, maximum=1.99)

@@ -193,7 +193,8 @@ def _run_level(
             seed = config.seed * 1_000_003 + level.pictures[0].shape[0] * 10_007 + number * 101 + i * 53
             fresh = coarsest or number == 0  # else the last pass left true costs
             chance = Chance(seed, step, schedule.tries)
-            propagate(level, i, direction, count, w_p, chance, fresh, passes, config)
+            far = 8 if coarsest else 4 if fresh else 0
+            propagate(level, i, direction, count, w_p, chance, fresh, far, passes, config)
         step *= 0.7**count
         ended = number + 1 == len(schedule.iterations)
         if ended and last:

@@ -85,7 +85,7 @@ def _step(line, x, y, u, v, r1, r2, radius, on_line):
 
 
 @njit(inline="always")
-def _candidate(i, flow, heard, x, y):
+def _candidate(i, flow, heard, x, y, far):
     """Label i of those this pixel considers: its own, its neighbours' best, those of pixels farther away.
 
     Besse et al. pass all K labels of a neighbour on; the best alone is as accurate and much faster.
@@ -96,7 +96,9 @@ def _candidate(i, flow, heard, x, y):
     i -= K
     if i < 4:
         return heard[i, 0, 0], heard[i, 0, 1]
-    i = 2 * (i - 4) + (((x >> 1) + (y >> 1)) & 1)
+    i -= 4
+    if far < 8:  # half of them, the other half at the pixels beside
+        i = 2 * i + (((x >> 1) + (y >> 1)) & 1)
     sx, sy = x + _FAR[i, 0], y + _FAR[i, 1]
     if sx < 0 or sy < 0 or sx >= columns or sy >= rows:
         return np.float32(np.nan), np.float32(np.nan)
@@ -164,7 +166,7 @@ def sweep(
     settled: Array,
     parity: int,
     chance: tuple[np.uint64, np.float32, int],
-    far: bool,
+    far: int,
     weights: tuple[Any, ...],
     smooth: tuple[np.float32, np.float32],
 ) -> None:
@@ -185,8 +187,8 @@ def sweep(
     chance : (uint64, float32, int)
         Seed of this sweep, how far random steps go in pixels, how many a pixel tries; after one for each
         particle they go half as far, and so on.
-    far : bool
-        Also take labels from a few pixels away, which spreads a good one faster.
+    far : 0, 4 or 8
+        Labels taken from a few pixels away too, which spreads a good one faster; 4: other ones at neighbours.
     smooth : (float32, float32)
         w_p and tau_p (equation 6); w_p = 0 makes this plain PatchMatch.
     """
@@ -221,7 +223,7 @@ def _sweep_row(
     w_p, tau = smooth
     columns, K = costs.shape[1], costs.shape[2]
     on_line = weights[3] > 0
-    given = K + 4 + (4 if far else 0)
+    given = K + 4 + far
     for x in range((y + parity) & 1, columns, 2):
         if settled[y, x]:
             continue
@@ -233,7 +235,7 @@ def _sweep_row(
         new[0, 0], new[0, 1] = flow[y, x, 0, 0], flow[y, x, 0, 1]
         for i in range(given + tries):
             if i < given:
-                u, v = _candidate(i, flow, heard, x, y)
+                u, v = _candidate(i, flow, heard, x, y, far)
                 if math.isnan(u):
                     continue
             else:

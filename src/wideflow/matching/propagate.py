@@ -44,10 +44,11 @@ def propagate(
     w_p: float,
     chance: Chance,
     fresh: bool,
+    far: int,
     passes: PassesConfig,
     config: MatchConfig,
 ) -> None:
-    """One pass of one direction: ``count`` iterations of belief propagation."""
+    """One pass of one direction: ``count`` iterations of belief propagation, ``far`` as in `pmbp.sweep`."""
     source, target, colours, F, weights = terms(level, i, direction, passes, config)
     d = direction
     if fresh:
@@ -58,7 +59,6 @@ def propagate(
         reach = np.float32(max(chance.step * 0.7**iteration, 0.7))
         for parity in range(2):
             steps = (np.uint64(chance.seed + 2 * iteration + parity), reach, chance.tries)
-            far = fresh and iteration == 0
             pmbp.sweep(
                 source,
                 target,
@@ -71,7 +71,7 @@ def propagate(
                 d.settled,
                 parity,
                 steps,
-                far,
+                far if iteration == 0 else 0,
                 weights,
                 smooth,
             )

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 VERSIONS = {
     "sync": 4,
     "check": 3,
-    "calibration": 9,
+    "calibration": 10,
     "pictures": 1,
     "one time": 1,
-    "match": 9,
+    "match": 10,
     "evidence": 4,
     "refute": 2,
     "fill": 7,
