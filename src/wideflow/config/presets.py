@@ -12,7 +12,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "match": {
             "stereo": {
                 "middle": {"iterations": [1], "pairwise": [0.3], "tries": 2},
-                "final": {"iterations": [1], "pairwise": [0.3], "tries": 0},
+                "final": {"iterations": [1], "pairwise": [0.3]},
             },
             "optical": {
                 "coarse": {"iterations": [2, 1], "pairwise": [0.0, 0.3]},
