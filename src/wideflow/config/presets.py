@@ -11,8 +11,9 @@ PRESETS: dict[str, dict[str, Any]] = {
     "fast": {
         "match": {
             "stereo": {
-                "middle": {"iterations": [1], "pairwise": [0.3], "tries": 2},
+                "middle": {"tries": 2},
                 "final": {"iterations": [1], "pairwise": [0.3]},
+                "settled": 2.0,
             },
             "optical": {
                 "coarse": {"iterations": [2, 1], "pairwise": [0.0, 0.3]},
