@@ -15,10 +15,13 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import kernel, njit, over_rows
+from wideflow.compiled import kernel, over_rows, prefetch
 from wideflow.descriptors.distance import BINS
+from wideflow.descriptors.eight import EIGHT, eight_histograms
 
 _COS = np.cos(2 * np.pi * np.arange(BINS) / BINS).astype(np.float32)
+BLOCK = 64  # columns of a row at a time: what is worked out for them stays in the nearest cache
+AHEAD = 8  # of the pixel that is described, what others are read from is asked for
 _SIN = np.sin(2 * np.pi * np.arange(BINS) / BINS).astype(np.float32)
 
 
@@ -107,69 +110,89 @@ def gradient_maps(grey: NDArray[np.float32], pattern: Pattern) -> NDArray[np.flo
     return maps
 
 
-@njit(inline="always")
-def _octant(x, y):
-    """Eighth of the circle, 0..7, that a direction lies in, and how far through it, 0..1 (to 0.02)."""
-    u, v = abs(x), abs(y)
-    t = min(u, v) / (max(u, v) + np.float32(1e-20))
-    t *= np.float32(1.273) - np.float32(0.273) * t
-    octant = 0 if v <= u else 1  # of the first quarter, then of the one it was folded from
-    if x < 0:
-        octant = 3 - octant
-    if y < 0:
-        octant = 7 - octant
-    return octant, t if octant % 2 == 0 else 1 - t
-
-
 @over_rows()
 def _sample(first, end, maps, frames, offsets, rings, noise, out):
+    n = len(offsets)
+    whole = -(-n // EIGHT) * EIGHT
+    flat, flat_out = maps.reshape(-1), out.reshape(-1)
+    axes, parts = np.empty((4, BLOCK + AHEAD), np.float32), np.empty((2, BINS, BLOCK), np.float32)
+    low, places = np.empty((BINS, BLOCK), np.int32), np.empty((whole, BLOCK + AHEAD), np.int32)
+    last = np.empty(BINS * EIGHT, np.uint8)
     for y in range(first, end):
-        # indices that cannot be negative: Numba asks that of all others, each time
-        bins, parts = np.empty((2, BINS), np.uint32), np.empty((2, BINS), np.float32)
-        room = np.empty((2 * BINS + 1, len(offsets)), np.float32)
-        _sample_row(maps, frames, offsets, rings, noise, out, np.int64(y), bins, parts, room)
+        for left in range(0, frames.shape[1], BLOCK):
+            lay_pattern(frames, offsets, rings, maps.shape[1:3], BINS, np.int64(y), left, axes, places)
+            _turn(axes, low, parts[0], parts[1])
+            _describe(
+                flat, places, low, parts[0], parts[1], noise * noise, n, flat_out,
+                np.int64(y) * frames.shape[1] + left, min(frames.shape[1] - left, BLOCK), out.shape[2], last,
+            )  # fmt: skip
 
 
 @kernel()
-def _sample_row(maps, frames, offsets, rings, noise, out, y, bins, parts, room):
-    """A row; ``bins`` and ``parts`` (2, bins) and ``room`` (2 bins + 1, Q T) are room to work in.
+def lay_pattern(frames, offsets, rings, shape, size, y, left, axes, places):
+    """Axes of the pixels of a block and some beyond, and where their histograms begin in flat maps.
 
-    The histograms of a pixel lie side by side, one bin of all in a row of ``room``.
+    ``axes`` (4, width) and ``places`` (at least histograms, width) are written; what is beyond the row is as
+    its last pixel, and histograms beyond the last as that. ``size`` is the number of values of a map's pixel.
     """
-    rows, columns = maps.shape[1:3]
-    n = np.uint32(offsets.shape[0])
-    low, high, of_low, of_high = bins[0], bins[1], parts[0], parts[1]
-    read, turned, scale = room[:BINS], room[BINS : 2 * BINS], room[2 * BINS]
-    for x in range(columns):
-        a, b = frames[y, x, 0, 0], frames[y, x, 0, 1]
-        c, d = frames[y, x, 1, 0], frames[y, x, 1, 1]
-        # a derivative along the pattern's direction k is one along the frame's image of it, which falls
-        # between two bins
+    rows, columns = shape
+    n = len(offsets)
+    for i in range(axes.shape[1]):
+        x = min(left + i, columns - 1)
+        axes[0, i], axes[1, i] = frames[y, x, 0, 0], frames[y, x, 0, 1]
+        axes[2, i], axes[3, i] = frames[y, x, 1, 0], frames[y, x, 1, 1]
+    right, bottom = np.float64(columns - 1), np.float64(rows - 1)
+    a, b, c, d = axes[0], axes[1], axes[2], axes[3]
+    for i in range(len(places)):
+        here, k = places[i], min(i, n - 1)
+        across, along, start = offsets[k, 0], offsets[k, 1], np.int32(rings[k] * rows * columns)
+        for j in range(axes.shape[1]):
+            ix = (left + j) + a[j] * across + b[j] * along + np.float32(0.5)
+            iy = y + c[j] * across + d[j] * along + np.float32(0.5)
+            ix = ix if ix > 0 else 0.0
+            iy = iy if iy > 0 else 0.0
+            ix, iy = np.int32(ix if ix < right else right), np.int32(iy if iy < bottom else bottom)
+            here[j] = np.int32(np.int32(start + np.int32(iy * np.int32(columns)) + ix) * np.int32(size))
+
+
+@kernel()
+def _turn(axes, low, of_low, of_high):
+    """The bin below each bin's direction, and the shares of it and the one above.
+
+    A derivative along the pattern's direction k is one along the frame's image of it, which falls between two
+    bins.
+    """
+    a, b, c, d = axes[0], axes[1], axes[2], axes[3]
+    for k in range(BINS):
+        bins, one, two = low[k], of_low[k], of_high[k]
+        cos, sin = _COS[k], _SIN[k]
+        for i in range(low.shape[1]):
+            x, y = a[i] * cos + b[i] * sin, c[i] * cos + d[i] * sin
+            u, v = abs(x), abs(y)
+            # eighth of the circle, 0..7, that the direction lies in, and how far through it (to 0.02)
+            t = min(u, v) / (max(u, v) + np.float32(1e-20))
+            t *= np.float32(1.273) - np.float32(0.273) * t
+            octant = np.int32(0) if v <= u else np.int32(1)  # of the first quarter, then of its mirror image
+            octant = np.int32(np.int32(3) - octant) if x < 0 else octant
+            octant = np.int32(np.int32(7) - octant) if y < 0 else octant
+            part = np.float64(t) if np.int32(octant & np.int32(1)) == 0 else 1 - np.float64(t)
+            length = math.sqrt(x * x + y * y)
+            bins[i], one[i], two[i] = octant, length * (1 - part), length * part
+
+
+@kernel()
+def _describe(maps, places, low, of_low, of_high, noise, n, out, start, count, size, last):
+    """The pixels of a block; ``last`` is room for eight histograms that are not all wanted."""
+    for done in range(0, n - EIGHT + 1, EIGHT):
+        here = places[done : done + EIGHT]
+        for x in range(count):
+            for i in range(EIGHT):
+                prefetch(maps, here[i, x + AHEAD])
+            at = (start + x) * size + done
+            eight_histograms(maps, here, low, of_low, of_high, x, noise, out, at, n)
+    done = n // EIGHT * EIGHT
+    for x in range(count if done < n else 0):
+        eight_histograms(maps, places[done:], low, of_low, of_high, x, noise, last, 0, EIGHT)
         for k in range(BINS):
-            ex = a * _COS[k] + b * _SIN[k]
-            ey = c * _COS[k] + d * _SIN[k]
-            octant, part = _octant(ex, ey)
-            low[k], high[k] = octant, (octant + 1) % BINS
-            length = math.sqrt(ex * ex + ey * ey)
-            of_low[k], of_high[k] = length * (1 - part), length * part
-        for i in range(n):
-            ix = int(x + a * offsets[i, 0] + b * offsets[i, 1] + np.float32(0.5))
-            iy = int(y + c * offsets[i, 0] + d * offsets[i, 1] + np.float32(0.5))
-            here = maps[rings[i], min(max(iy, 0), rows - 1), min(max(ix, 0), columns - 1)]
-            for k in range(BINS):
-                read[k, i] = here[k]
-            scale[i] = noise * noise
-        for k in range(BINS):
-            one, two, bin_k = read[low[k]], read[high[k]], turned[k]
-            p, q = of_low[k], of_high[k]
-            for i in range(n):
-                value = p * one[i] + q * two[i]
-                bin_k[i] = value
-                scale[i] += value * value
-        for i in range(n):
-            scale[i] = np.float32(255) / math.sqrt(scale[i])
-        for k in range(BINS):
-            bin_k = turned[k]
-            place = out[y, x, k * n : k * n + n]
-            for i in range(n):
-                place[i] = np.uint8(np.int32(bin_k[i] * scale[i] + np.float32(0.5)))
+            for i in range(n - done):
+                out[(start + x) * size + k * n + done + i] = last[k * EIGHT + i]

@@ -7,6 +7,7 @@ the histograms are compared side by side in vector registers.
 import numpy as np
 
 from wideflow.compiled import njit
+from wideflow.descriptors.eight import EIGHT, eight_apart
 
 BINS = 8  # H: orientations in a histogram, a constant of the compiled loops
 SAME = 64  # weight of a histogram that counts as much as the mean of its descriptor
@@ -38,6 +39,8 @@ def weighted_distance(a, y, x, b, ty, tx, cap):
     `SAME` is the weight of one that counts as in `daisy_distance`: the sum is so many times larger.
     """
     n = b.shape[2] // BINS
+    if n == EIGHT and 0 <= cap < 65536:
+        return eight_apart(a, y, x, b, ty, tx, cap)
     behind = np.uint64(BINS) * np.uint64(n)  # cannot be negative, else weights are looked up one by one
     total = np.int32(0)
     for h in range(n):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.compiled import kernel, over_rows
-from wideflow.descriptors.daisy import Pattern
+from wideflow.descriptors.daisy import BLOCK, Pattern, lay_pattern
 from wideflow.descriptors.distance import BINS, SAME
 
 Bytes = NDArray[np.uint8]
@@ -47,8 +47,8 @@ def weigh(
     around = np.stack([cv2.GaussianBlur(colours, (0, 0), blur) for blur in pattern.blurs])
     _weigh(
         len(descriptors),
-        centre,
-        around,
+        centre.view(np.int32)[..., 0],
+        around.view(np.int32)[..., 0],
         frames,
         offsets,
         rings,
@@ -59,32 +59,35 @@ def weigh(
 
 @over_rows()
 def _weigh(first, end, centre, around, frames, offsets, rings, steep, out):
+    columns, flat = centre.shape[1], around.reshape(-1)
+    axes, places = np.empty((4, BLOCK), np.float32), np.empty((len(offsets), BLOCK), np.int32)
+    weights, total = np.empty((len(offsets), BLOCK), np.float32), np.empty(BLOCK, np.float32)
     for y in range(first, end):
-        _weigh_row(
-            centre, around, frames, offsets, rings, steep, out, np.int64(y), np.empty(len(rings), np.float32)
-        )
+        for left in range(0, columns, BLOCK):
+            lay_pattern(frames, offsets, rings, centre.shape, 1, np.int64(y), left, axes, places)
+            _weigh_block(centre[y, left:], flat, places, steep, weights, total, out[y, left:])
 
 
 @kernel()
-def _weigh_row(centre, around, frames, offsets, rings, steep, out, y, weights):
-    rows, columns = centre.shape[:2]
-    n = offsets.shape[0]
-    for x in range(columns):
-        a, b = frames[y, x, 0, 0], frames[y, x, 0, 1]
-        c, d = frames[y, x, 1, 0], frames[y, x, 1, 1]
-        total = np.float32(0)
-        for i in range(n):
-            ix = int(x + a * offsets[i, 0] + b * offsets[i, 1] + np.float32(0.5))
-            iy = int(y + c * offsets[i, 0] + d * offsets[i, 1] + np.float32(0.5))
-            ix, iy = min(max(ix, 0), columns - 1), min(max(iy, 0), rows - 1)
-            apart = np.int32(0)
-            for k in range(3):
-                step = np.int32(np.int32(around[rings[i], iy, ix, k]) - np.int32(centre[y, x, k]))
-                apart = np.int32(apart + np.int32(step * step))
+def _weigh_block(centre, around, places, steep, weights, total, out):
+    """The pixels of a block; ``weights`` (histograms, width) and ``total`` (width) are room to work in."""
+    n, count, byte = len(places), min(len(centre), len(total)), np.int32(255)
+    total[:] = 0
+    for i in range(n):
+        place, weight = places[i], weights[i]
+        for x in range(count):
+            one, two = centre[x], around[place[x]]
+            r = np.int32(np.int32(two & byte) - np.int32(one & byte))
+            g = np.int32(np.int32((two >> 8) & byte) - np.int32((one >> 8) & byte))
+            b = np.int32(np.int32((two >> 16) & byte) - np.int32((one >> 16) & byte))
             # nearly the exponential of -q, at a tenth of its price
-            q = steep * np.float32(apart)
-            weights[i] = _LEAST + (1 - _LEAST) / (1 + q + np.float32(0.5) * q * q)
-            total += weights[i]
-        scale = np.float32(SAME * n) / total
+            q = steep * np.float32(np.int32(np.int32(np.int32(r * r) + np.int32(g * g)) + np.int32(b * b)))
+            weight[x] = _LEAST + (1 - _LEAST) / (1 + q + np.float32(0.5) * q * q)
+            total[x] += weight[x]
+    for x in range(count):
+        total[x] = np.float32(SAME * n) / total[x]
+    for x in range(count):
         for i in range(n):
-            out[y, x, BINS * n + i] = np.uint8(min(scale * weights[i] + np.float32(0.5), np.float32(255)))
+            out[x, BINS * n + i] = np.uint8(
+                np.int32(min(total[x] * weights[i, x] + np.float32(0.5), np.float32(255)))
+            )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from wideflow.geometry.camera import pixel_grid
 from wideflow.geometry.pose import interpolate_pose
+from wideflow.geometry.vectors import lengths, vectors_where, whole_vectors
 from wideflow.types import RigFrame, View
 
 Floats = NDArray[np.float32]
@@ -65,14 +66,20 @@ def moved_picture(picture: Floats, back: Floats) -> Floats:
 
 
 def value_at(field: Floats, places: NDArray[np.floating]) -> Floats:
-    """A field (H, W) or (H, W, n) at places (h, w, 2): between pixels, but not across the edge of a thing."""
-    x, y = (np.clip(np.nan_to_num(places[..., i]), 0, field.shape[1 - i] - 1) for i in (0, 1))
-    nearest = field[np.rint(y).astype(np.intp), np.rint(x).astype(np.intp)]
+    """A field (H, W) or (H, W, 2) at places (h, w, 2): between pixels, but not across the edge of a thing."""
+    height, width = field.shape[:2]
+    at = np.empty(places.shape, np.float32)
+    nearest_pixel = np.zeros(places.shape[:2], np.intp)
+    for i, (last, step) in enumerate(((width - 1, 1), (height - 1, width))):
+        inside = np.clip(np.nan_to_num(places[..., i]), 0, last)
+        at[..., i] = inside
+        nearest_pixel += np.rint(inside).astype(np.intp) * step
     if field.ndim == 2:
-        return nearest
-    between = _linear(field, np.stack([x, y], axis=-1).astype(np.float32))
-    together = np.linalg.norm(between - nearest, axis=-1, keepdims=True) < _EDGE
-    return np.where(together, between, nearest)
+        return field.take(nearest_pixel)
+    field = np.ascontiguousarray(field, np.float32)
+    nearest = whole_vectors(field).take(nearest_pixel)[..., None].view(np.float32)
+    between = _linear(field, at)
+    return vectors_where(lengths(between - nearest) < _EDGE, between, nearest)
 
 
 def _linear(field: Floats, places: Floats) -> Floats:

@@ -11,8 +11,13 @@ Mask = NDArray[np.bool_]
 
 def vectors_where(mask: Mask, one: Field, other: Field) -> Field:
     """(H, W, 2): the vectors of ``one`` where the mask (H, W) is set, elsewhere those of ``other``."""
-    whole = [np.ascontiguousarray(each, np.float32).view(np.int64)[..., 0] for each in (one, other)]
+    whole = [whole_vectors(np.ascontiguousarray(each, np.float32)) for each in (one, other)]
     return np.where(mask, *whole)[..., None].view(np.float32)
+
+
+def whole_vectors(field: Field) -> NDArray[np.int64]:
+    """Of vectors (..., 2) each as one number, to be chosen or copied: a view (...,) of the same memory."""
+    return field.view(np.int64)[..., 0]
 
 
 def lengths(field: Field) -> Field:

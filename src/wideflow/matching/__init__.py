@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from wideflow.config import MatchConfig
 from wideflow.errors import InputError
-from wideflow.geometry import PairGeometry, forward_backward_error, pixel_grid
+from wideflow.geometry import PairGeometry, forward_backward_error
 from wideflow.geometry.picture import checked_picture
 from wideflow.geometry.pyramid import resized_flow, scale_between, shrunk
+from wideflow.geometry.vectors import vectors_where
 from wideflow.matching.colour import ColourTransform
 from wideflow.matching.fundamental import estimate_geometry, reestimate_geometry
 from wideflow.matching.passes import Matches, run_passes
@@ -130,7 +131,7 @@ def _polished(pictures: tuple[Floats, Floats], matches: Matches, both: bool) -> 
     # knows what is plain, the one that agrees with the way there
     smooth = _polished_flow((shrunk(pictures[0], 1), shrunk(pictures[1], 1)), matches, 1)
     agrees = forward_backward_error(smooth, one) < forward_backward_error(matches.flows[1], one)
-    return one, np.where(agrees[..., None], smooth, matches.flows[1])
+    return one, vectors_where(agrees, smooth, matches.flows[1])
 
 
 def _polished_flow(pictures: tuple[Floats, Floats], matches: Matches, i: int) -> Floats:
@@ -188,7 +189,8 @@ def _confidence(
         # near an epipole all depths look the same
         e = geometry.epipoles[i]
         height, width = error.shape
-        distance = np.linalg.norm(e[:2] - pixel_grid(width, height) * e[2], axis=-1)
+        across, down = e[0] - np.arange(width) * e[2], e[1] - np.arange(height) * e[2]
+        distance = np.sqrt(across * across + (down * down)[:, None])
         reach = 0.02 * max(height, width) * abs(e[2])
         confidence = confidence * (distance / (distance + reach + 1e-12))
     return confidence.astype(np.float32)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from wideflow.compiled import njit
 from wideflow.config import MatchConfig
 from wideflow.geometry import pixel_grid
+from wideflow.geometry.vectors import whole_vectors
 from wideflow.matching.colour import ColourTransform
 from wideflow.matching.cost import byte_weights
 from wideflow.matching.level import Level, colour_bytes
@@ -129,8 +130,8 @@ def exchange(directions: tuple[Direction, ...]) -> None:
     """Where a match of one direction ends, its inverse becomes the other direction's last particle."""
     offers = [inverse(d.flow, d.costs, directions[1 - i].flow.shape[:2]) for i, d in enumerate(directions)]
     for i, offer in enumerate(offers):
-        known = ~np.isnan(offer[..., 0])
-        directions[1 - i].flow[known, -1] = offer[known]
+        last = whole_vectors(directions[1 - i].flow)[..., -1]
+        np.copyto(last, whole_vectors(offer), where=~np.isnan(offer[..., 0]))
 
 
 def inverse(

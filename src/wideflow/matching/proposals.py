@@ -18,6 +18,7 @@ from wideflow.config import MatchConfig, PassesConfig
 from wideflow.errors import InputError
 from wideflow.geometry.planes import Planes
 from wideflow.geometry.pyramid import sampled_flow, scale_between
+from wideflow.geometry.vectors import whole_vectors
 from wideflow.matching import pmbp
 from wideflow.matching.cost import IMPOSSIBLE, unary
 from wideflow.matching.level import Level
@@ -100,16 +101,15 @@ def offer(
             turned = inverse(_filled(best)[:, :, None], costs[..., None], level.pictures[1].shape[:2])
         elif turned is not None:
             _take(compared, turned, 0.0, best, costs)
-        known = np.isfinite(best[..., 0])
-        direction.flow[known, -min(2, direction.flow.shape[2])] = best[known]
+        places = whole_vectors(direction.flow)
+        np.copyto(places[..., -min(2, places.shape[2])], whole_vectors(best), where=np.isfinite(best[..., 0]))
         if voices.planes is not None:
             best[:], costs[:] = np.nan, IMPOSSIBLE
             shapes = [picture.shape for picture in level.pictures]
             homographies = voices.planes.from_picture(i, shapes)
             supports = voices.planes.supports[i]
             _take_planes(len(costs), *compared, homographies, supports, direction.settled, best, costs)
-            known = np.isfinite(best[..., 0])
-            direction.flow[known, -1] = best[known]
+            np.copyto(places[..., -1], whole_vectors(best), where=np.isfinite(best[..., 0]))
 
 
 def _take(compared: tuple[Any, ...], flow: Floats, held_back: float, best: Floats, costs: Floats) -> None:
@@ -117,8 +117,10 @@ def _take(compared: tuple[Any, ...], flow: Floats, held_back: float, best: Float
     source, target, colours, F, weights = compared
     own = np.empty((*costs.shape, 1), np.float32)
     pmbp.evaluate(source, target, colours, F, _filled(flow)[:, :, None], own, weights)
-    better = own[..., 0] + np.float32(held_back) < costs
-    best[better], costs[better] = flow[better], own[better, 0] + np.float32(held_back)
+    own += np.float32(held_back)
+    better = own[..., 0] < costs
+    np.copyto(whole_vectors(best), whole_vectors(flow), where=better)
+    np.copyto(costs, own[..., 0], where=better)
 
 
 def _filled(flow: Floats) -> Floats:

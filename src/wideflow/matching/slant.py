@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.compiled import over_rows
-from wideflow.geometry import pixel_grid
 from wideflow.geometry.edge_aware import EdgeAware
+from wideflow.geometry.vectors import lengths
 
 _ROUNDS = 2
 _STEEPEST = 2.0  # px of flow per px
@@ -73,7 +73,8 @@ def fit_slant(picture: NDArray[np.float32], flow: NDArray[np.float32], weight: N
     """
     height, width = weight.shape
     kept = EdgeAware(picture)
-    grid = (pixel_grid(width, height) - (width / 2, height / 2)).astype(np.float32)
+    grid = np.empty((height, width, 2), np.float32)
+    grid[..., 0], grid[..., 1] = np.arange(width) - width / 2, (np.arange(height) - height / 2)[:, None]
     trust = weight.astype(np.float32)
     model = np.empty((height, width, 6), np.float32)
     for _ in range(_ROUNDS):
@@ -81,7 +82,7 @@ def fit_slant(picture: NDArray[np.float32], flow: NDArray[np.float32], weight: N
         _moments(height, grid, flow, trust, moments)
         kept.spread(moments)
         _solve(height, moments, grid, np.float32(_RIDGE), np.float32(_STEEPEST), model)
-        residual = np.linalg.norm(flow - model[..., :2], axis=-1)
+        residual = lengths(flow - model[..., :2])
         trust = weight / (1 + (residual / _INLIER) ** 2)
     slope = np.ascontiguousarray(model[..., 2:]).reshape(height, width, 2, 2)
     return Slant(np.ascontiguousarray(model[..., :2]), slope)

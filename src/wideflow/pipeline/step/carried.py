@@ -37,6 +37,10 @@ def carried(
     new = forward_backward_error(optical_a.back, optical_a.uv) > OCCLUDED
     apart = forward_backward_error(before.uv, before.back)
     height, width = before.uv.shape[:2]
-    outside = ((there < -0.5) | (there > (width - 0.5, height - 0.5))).any(axis=2)
-    unknown = new | outside | (value_at(apart, there) > OCCLUDED)
-    return [Proposal(np.where(unknown[..., None], np.nan, here - grid).astype(np.float32))]
+    unknown = new | (value_at(apart, there) > OCCLUDED)
+    flow = np.empty(here.shape, np.float32)
+    for i, last in enumerate((width - 0.5, height - 0.5)):  # NumPy is slow along an axis of two
+        unknown |= (there[..., i] < -0.5) | (there[..., i] > last)
+        flow[..., i] = here[..., i] - grid[..., i]
+    flow[unknown] = np.nan
+    return [Proposal(flow)]
