@@ -15,9 +15,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import kernel, over_rows, prefetch
+from wideflow.compiled import kernel, over_rows
 from wideflow.descriptors.distance import BINS
 from wideflow.descriptors.eight import EIGHT, eight_histograms
+from wideflow.instructions import prefetch
 
 _COS = np.cos(2 * np.pi * np.arange(BINS) / BINS).astype(np.float32)
 BLOCK = 64  # columns of a row at a time: what is worked out for them stays in the nearest cache

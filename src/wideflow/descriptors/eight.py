@@ -5,16 +5,16 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic
+
+from wideflow.instructions import instruction
 
 EIGHT = 8
 _BINS = 8
-_instruction: Callable[..., Any] = intrinsic  # Numba's types do not see that callers leave out the first
-_allocate: Callable[..., Any] = cgutils.alloca_once  # nor have these any
+_allocate: Callable[..., Any] = cgutils.alloca_once  # Numba has no types for these
 _item: Callable[..., Any] = cgutils.get_item_pointer
 
 
-@_instruction
+@instruction
 def eight_histograms(
     typing: Any, maps: Any, places: Any, low: Any, of_low: Any, of_high: Any, x: Any, noise: Any, out: Any,
     at: Any, step: Any,
@@ -102,7 +102,7 @@ def eight_histograms(
     ), build
 
 
-@_instruction
+@instruction
 def eight_apart(typing: Any, a: Any, y: Any, x: Any, b: Any, ty: Any, tx: Any, cap: Any) -> Any:
     """`weighted_distance` of pixels that have eight histograms, for a cap below 2 to the power of 16.
 

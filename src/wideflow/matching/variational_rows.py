@@ -12,7 +12,8 @@ import math
 
 import numpy as np
 
-from wideflow.compiled import kernel, mix_four, njit, over_rows
+from wideflow.compiled import kernel, njit, over_rows
+from wideflow.instructions import mix_four
 from wideflow.types import Array
 
 RIM = 2  # px around the pictures, so that no loop asks for the border

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import copy_eight, kernel, over_rows
+from wideflow.compiled import kernel, over_rows
+from wideflow.instructions import copy_eight
 from wideflow.refine.epipolar_terms import epipolar_t, epipolar_t1
 from wideflow.refine.lanes import LANES, room
 from wideflow.refine.sampling import CHANNELS, COLOURS, HALVES, READ, STORED, TAPS, by_channel, cubic, find

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import kernel, njit, prefetch
+from wideflow.compiled import kernel, njit
+from wideflow.instructions import prefetch
 
 LANES = 16
 AHEAD = 3  # positions from one that is worked on to one that memory is asked for

@@ -6,7 +6,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import add_eight, kernel, njit, prefetch
+from wideflow.compiled import kernel, njit
+from wideflow.instructions import add_eight, prefetch
 from wideflow.refine.lanes import LANES, aligned
 
 CHANNELS = 5  # red, green, blue, and the two derivatives of brightness

@@ -73,7 +73,7 @@ _OF_A = (
         settings="evidence",
         clock="evidence",
         doing="looking over time",
-        effort=0.7,
+        effort=0.5,
     ),
     Stage(
         "match_optical_a",
@@ -85,7 +85,7 @@ _OF_A = (
         at="step",
         clock="match optical_a",
         doing="matching optical a",
-        effort=0.6,
+        effort=0.4,
     ),
     Stage(
         "optical_a",
@@ -97,7 +97,7 @@ _OF_A = (
         at="step",
         clock="fill",
         doing="filling optical a",
-        effort=0.1,
+        effort=0.05,
     ),
     Stage(
         "match_optical_b",
@@ -109,7 +109,7 @@ _OF_A = (
         at="step",
         clock="match optical_b",
         doing="matching optical b",
-        effort=0.6,
+        effort=0.4,
     ),
     Stage(
         "optical_b",
@@ -121,7 +121,7 @@ _OF_A = (
         at="step",
         clock="fill",
         doing="filling optical b",
-        effort=0.1,
+        effort=0.05,
     ),
     Stage(
         "one_time",
@@ -154,7 +154,7 @@ _OF_A = (
         settings="match",
         clock="match stereo",
         doing="matching stereo",
-        effort=2.2,
+        effort=1.5,
     ),
     Stage(
         "believed",
@@ -174,7 +174,7 @@ _OF_A = (
         settings="fill",
         clock="fill",
         doing="filling stereo",
-        effort=0.7,
+        effort=0.4,
     ),
     Stage(
         "refined",
@@ -218,7 +218,7 @@ _OF_A = (
         slot="moment",
         clock="lift",
         doing="refining and lifting",
-        effort=1.1,
+        effort=0.75,
     ),
     Stage(
         "last",
@@ -253,7 +253,7 @@ _OF_A = (
         slot="steady",
         clock="steady",
         doing="steadying",
-        effort=0.1,
+        effort=0.05,
     ),
 )
 _OF_B = ("over_time", "one_time", "believed", "stereo", "refined", "step", "last", "steady")
