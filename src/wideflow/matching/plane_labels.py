@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wideflow.compiled import njit
 from wideflow.geometry import PairGeometry
 from wideflow.geometry.planes import relative_depth
 
@@ -24,6 +23,8 @@ _BEYOND = 0.85, 1.25  # and the scene goes on until so many times these
 _GRAZING = 0.08  # share of its largest value at which a plane's inverse depth is seen too flat to tell
 _WIDE = 2  # steps to either side over which matches are counted
 _CROWDED = 1.5  # times the mean of all steps from which a plane is worth a try
+_SEEN = 8  # of a grid of pixels, that must be shown to tell how far a step moves them
+_OF_MOST = 0.8  # share of them that it moves by no more than `_STEP`
 _FEWEST = 50  # matches below which nothing is said
 
 
@@ -98,27 +99,25 @@ def _crowded(steps: Doubles, scale: Doubles) -> NDArray[np.bool_]:
     return np.convolve(likely, np.ones(2 * _WIDE + 1), "same") > 0
 
 
-@njit()
-def _distances(starts, facing, e, first, last, width, height):
+def _distances(
+    starts: Doubles, facing: Doubles, e: Doubles, first: float, last: float, width: float, height: float
+) -> Doubles:
     """Values s, from ``first`` to ``last``, one pixel of most matches apart; ``starts`` (M, 3) is H x."""
-    out = np.empty(_MOST)
-    moves = np.empty(len(starts))
-    s, count = first, 0
-    while s < last and count < _MOST:
-        inside = 0
-        for i in range(len(starts)):
-            depth = s * facing[i]
-            w = starts[i, 2] + depth * e[2]
-            if w <= 0:
-                continue
-            u, v = (starts[i, 0] + depth * e[0]) / w, (starts[i, 1] + depth * e[1]) / w
-            if 0 <= u < width and 0 <= v < height:
-                moves[inside] = facing[i] / w * np.hypot(e[0] - u * e[2], e[1] - v * e[2])
-                inside += 1
-        if inside < 8:  # nothing of it is seen
+    found: list[float] = []
+    s = first
+    while s < last and len(found) < _MOST:
+        depth = s * facing
+        w = starts[:, 2] + depth * e[2]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            u, v = (starts[:, 0] + depth * e[0]) / w, (starts[:, 1] + depth * e[1]) / w
+        inside = (w > 0) & (u >= 0) & (u < width) & (v >= 0) & (v < height)
+        seen = np.count_nonzero(inside)
+        if seen < _SEEN:  # nothing of it
             s += (last - first) / _MOST
             continue
-        out[count] = s
-        count += 1
-        s += _STEP / np.sort(moves[:inside])[int(0.8 * (inside - 1))]
-    return out[:count]
+        found.append(s)
+        u, v, w = u[inside], v[inside], w[inside]
+        moves = facing[inside] / w * np.hypot(e[0] - u * e[2], e[1] - v * e[2])
+        rank = int(_OF_MOST * (seen - 1))
+        s += _STEP / np.partition(moves, rank)[rank]
+    return np.array(found)
