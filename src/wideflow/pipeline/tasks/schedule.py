@@ -33,6 +33,7 @@ def run_here(plan: Plan, tasks: Sequence[Task], progress: Progress, done: Done) 
     clock = _Clock(tasks)
 
     def begin(number: int, task: Task) -> None:
+        clock.begin(task)
         progress(number, len(tasks), clock.text(task, plan))
 
     size = largest(plan.rig.cameras)
@@ -110,12 +111,17 @@ class _Clock:
         self._left, self._last = sum(map(_effort, tasks)), time.monotonic()
         self._spent = self._done = 0.0
         self._fresh = 0
+        self._begun: dict[Task, float] = {}
+
+    def begin(self, task: Task) -> None:
+        self._begun[task] = time.monotonic()
 
     def add(self, task: Task) -> None:
         now = time.monotonic()
         self._left -= _effort(task)
         self._spent += now - self._last
-        if now - self._last > 0.05:  # one that was done before takes no time
+        # one that was done before takes no time; two that end together have both taken theirs
+        if now - self._begun.pop(task, self._last) > 0.05:
             self._done += _effort(task)
             self._fresh += 1
         self._last = now
