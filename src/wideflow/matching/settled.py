@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wideflow.geometry import forward_backward_error
+from wideflow.geometry.vectors import whole_vectors
 from wideflow.matching.particles import Direction, Flows
 
 Floats = NDArray[np.float32]
@@ -44,7 +45,8 @@ def settle(directions: Sequence[Direction], flows: Flows, limit: float) -> None:
         )
         larger = cv2.resize(flow, size, interpolation=cv2.INTER_LINEAR)[:height, :width]
         direction.settled = calm[:height, :width].astype(np.bool_)
-        np.copyto(direction.best, larger * np.float32(2), where=direction.settled[..., None])
+        best = whole_vectors(direction.flow)[..., 0]
+        np.copyto(best, whole_vectors(larger * np.float32(2)), where=direction.settled)
 
 
 def _calm(flow: Floats, back: Floats, limit: float) -> NDArray[np.bool_]:
